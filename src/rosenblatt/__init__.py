@@ -1,0 +1,54 @@
+"""rosenblatt: the perceptron family of online linear learners, at the speed of the machine, with proofs attached."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .learners.averaged_perceptron import AveragedPerceptron
+    from .learners.batch_perceptron import BatchPerceptron
+    from .learners.margin_perceptron import MarginPerceptron
+    from .learners.passive_aggressive import PassiveAggressive
+    from .learners.perceptron import Perceptron
+    from .learners.pocket_perceptron import PocketPerceptron
+    from .learners.voted_perceptron import VotedPerceptron
+    from .learners.winnow import Winnow
+    from .rules import rule
+
+__all__ = [
+    "AveragedPerceptron",
+    "BatchPerceptron",
+    "MarginPerceptron",
+    "PassiveAggressive",
+    "Perceptron",
+    "PocketPerceptron",
+    "VotedPerceptron",
+    "Winnow",
+    "rule",
+]
+
+_HOME = {
+    "AveragedPerceptron": "learners.averaged_perceptron",
+    "BatchPerceptron": "learners.batch_perceptron",
+    "MarginPerceptron": "learners.margin_perceptron",
+    "PassiveAggressive": "learners.passive_aggressive",
+    "Perceptron": "learners.perceptron",
+    "PocketPerceptron": "learners.pocket_perceptron",
+    "VotedPerceptron": "learners.voted_perceptron",
+    "Winnow": "learners.winnow",
+    "rule": "rules",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used, so that importing the package costs nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'rosenblatt' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

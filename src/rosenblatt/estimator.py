@@ -1,0 +1,585 @@
+"""The coat over the core model that scikit-learn knows: parameters, validation, fitted attributes.
+
+A learner is a dataclass: its fields are its parameters. ``class Perceptron(OnlineParameters, LinearClassifier, step=step)``
+is all it takes to turn a step function into an estimator.
+"""
+
+import dataclasses
+import functools
+import numbers
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from . import protocol
+from .compiling import step_parameters
+from .model import Model, Rule
+from .multiclass import SCHEMES
+from .table import Table
+from .training import History, Schedule, accuracy, separates, train
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+__all__ = ["LinearClassifier", "OnlineParameters", "positive"]
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_NO_WEIGHT = np.zeros(0)
+
+
+def positive(default: float, hint: str) -> Any:
+    """A parameter that must be greater than 0; the hint, what it does, ends the error message."""
+    return dataclasses.field(default=default, metadata={"positive": hint})
+
+
+class _Absent:
+    """Takes the place of a method that a learner does not have."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        raise AttributeError(
+            f"{owner.__name__ if owner else 'This learner'} needs the whole training set and has no `{self.name}`; use `fit`, "
+            "or a learner for streams such as AveragedPerceptron"
+        )
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier with one weight for each feature and class. Subclasses are dataclasses whose fields are the parameters.
+
+    Parameters of the class statement
+    ---------------------------------
+    step : callable
+        The learning rule: ``step(margin, [sq_norm,] *hyperparameters) -> tau``.
+    readout : {"last", "average", "vote"}, default="last"
+        What predictions are made from.
+    target : float, default=inf
+        Examples whose margin is above it are left alone without asking `step`.
+    streams : bool, default=True
+        Whether examples can be learned as they come (`partial_fit`, `learn_one`).
+    """
+
+    _step: ClassVar[Callable[..., float]]
+    _readout: ClassVar[str] = "last"
+    _target_margin: ClassVar[float] = float("inf")
+
+    # Parameters that a subclass has as fields; the last one only some have.
+    max_iter: int
+    class_weight: Any
+    warm_start: bool
+    fit_intercept: bool
+    on_zero: str
+    multiclass: str
+    verbose: int
+    max_support: int | None
+
+    def __init_subclass__(
+        cls,
+        step: Callable[..., float] | None = None,
+        readout: str | None = None,
+        streams: bool = True,
+        target: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init_subclass__(**kwargs)
+        if step is not None:
+            step_parameters(step)
+            cls._step = staticmethod(step)
+        if readout is not None:
+            cls._readout = readout
+        if not streams:
+            for name in ("partial_fit", "learn_one", "predict_one"):
+                absent = _Absent()
+                absent.__set_name__(cls, name)
+                setattr(cls, name, absent)
+        if target is not None:
+            cls._target_margin = target
+        if cls.__doc__ and "{online_parameters}" in cls.__doc__:
+            cls.__doc__ = cls.__doc__.replace("    {online_parameters}\n", ONLINE_PARAMETERS)
+
+    # ---- the rule ----
+
+    def _params(self) -> tuple[float, ...]:
+        """The numbers that the step function takes after margin and squared norm."""
+        return tuple(float(getattr(self, name)) for name in step_parameters(self._step))
+
+    def _target(self) -> float:
+        """The margin above which an example is left alone."""
+        return self._target_margin
+
+    def _link(self) -> str:
+        return "identity"
+
+    def _rule(self) -> Rule:
+        return Rule(
+            step=self._step,
+            params=self._params(),
+            target=self._target(),
+            link=self._link(),
+            on_zero=self.on_zero,
+            multiclass=self.multiclass,
+            fit_intercept=bool(self.fit_intercept),
+        )
+
+    def _new_model(self, n_features: int | None, dtype: Any) -> Model:
+        return Model(
+            self._rule(),
+            readout=self._readout,
+            n_features=n_features,
+            dtype=dtype,
+            max_support=getattr(self, "max_support", None),
+        )
+
+    # ---- checks ----
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        for field in dataclasses.fields(cast("DataclassInstance", self)):
+            parameter, hint = field.name, field.metadata.get("positive")
+            value = getattr(self, parameter)
+            if hint is None:
+                continue
+            if not _is_real(value) or not 0 < value < float("inf"):
+                raise ValueError(f"`{parameter}` of {name} must be a number greater than 0; got {value!r}. {hint}")
+        for parameter, allowed in (("on_zero", list(protocol.ON_ZERO)), ("multiclass", list(SCHEMES))):
+            self._check_word(parameter, allowed)
+        self._check_count("max_iter", "More epochs may find more.")
+        if getattr(self, "max_support", None) is not None:
+            self._check_count("max_support", "None keeps all.")
+
+    def _check_word(self, parameter: str, allowed: list[Any]) -> None:
+        value = getattr(self, parameter)
+        if value not in allowed:
+            raise ValueError(
+                f"`{parameter}` of {type(self).__name__} must be one of {', '.join(map(repr, allowed))}; got {value!r}. "
+                "See the parameter's description for what each of them does."
+            )
+
+    def _check_count(self, parameter: str, hint: str) -> None:
+        value: Any = getattr(self, parameter)
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
+            raise ValueError(
+                f"`{parameter}` of {type(self).__name__} must be a whole number of at least 1; got {value!r}. {hint}"
+            )
+
+    def _check_can_move(self, model: Model) -> None:
+        """`on_zero="keep"` from zero weights never makes a mistake, so it would never learn anything."""
+        if self.on_zero == "keep" and model.rule.target <= 0 and not model.state.w.any() and not model.state.bias.any():
+            raise ValueError(
+                f'on_zero="keep" of {type(self).__name__} needs starting weights other than 0, because from 0 every score is 0 '
+                'and none of them counts as a mistake; got none. Pass coef_init to fit, or use on_zero="update".'
+            )
+
+    # ---- fit ----
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from all examples, for as many epochs as it takes.
+
+        Parameters
+        ----------
+        X : array, frame or CSR matrix of shape (n_examples, n_features)
+            The examples.
+        y : array of shape (n_examples,)
+            Their labels: strings, integers or booleans.
+        coef_init : array of shape (n_features,) or (n_weight_vectors, n_features), default=None
+            Weights to start from; zeros by default.
+        intercept_init : float or array of shape (n_weight_vectors,), default=None
+            Intercepts to start from.
+        sample_weight : array of shape (n_examples,), default=None
+            How much each example counts; 0 is as if it were absent.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X, labels = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        classes, codes = _encode_labels(labels)
+        if classes.size < 2:
+            raise ValueError(
+                f"The labels of {type(self).__name__} must hold at least 2 classes; got 1 class, {classes[0]!r}. Check that y "
+                "is the label column, or use partial_fit for a stream whose classes come one by one."
+            )
+        table = Table(X)
+        weight = self._weights(sample_weight, X, codes, classes)
+        model = self._new_model(table.shape[1], table.dtype)
+        model.add_class(*classes.tolist())
+        self._start(model, coef_init, intercept_init)
+        self._check_can_move(model)
+        history = self._train(model, table, codes, weight)
+        if model.support is not None:
+            model.support.absorb(table)
+        self._name_features(model)
+        self.model_ = model
+        self.n_iter_ = len(history.mistakes)
+        self.mistakes_per_epoch_ = np.array(history.mistakes)
+        self.updates_per_epoch_ = np.array(history.updates)
+        self.loss_per_epoch_ = np.array(history.losses)
+        self.converged_ = separates(model, model.state.w, model.state.bias, table, codes, weight)
+        return self
+
+    def _train(self, model: Model, table: Table, y: Codes, weight: Floats) -> History:
+        """Run the epochs."""
+        raise NotImplementedError
+
+    def _start(self, model: Model, coef_init: Any, intercept_init: Any) -> None:
+        """Starting weights: given, or those of the last fit with `warm_start`."""
+        if coef_init is None and intercept_init is None:
+            before = getattr(self, "model_", None) if self.warm_start else None
+            if before is None:
+                return
+            if before.classes != model.classes or before.n_features != model.n_features:
+                raise ValueError(
+                    f"warm_start of {type(self).__name__} needs the classes and the number of features of the last fit, "
+                    f"{before.classes} and {before.n_features}; got {model.classes} and {model.n_features}. Make a new estimator."
+                )
+            model.resume(before)
+            return
+        shape = (model.vectors, model.n_features)
+        coef = np.zeros(shape) if coef_init is None else np.asarray(coef_init, dtype=np.float64)
+        intercept = np.zeros(shape[0]) if intercept_init is None else np.asarray(intercept_init, dtype=np.float64)
+        if coef.shape not in (shape, shape[1:] if shape[0] == 1 else shape):
+            raise ValueError(
+                f"coef_init must have the shape {shape}, one row for each weight vector; got {coef.shape}. Two classes have one "
+                "weight vector, for the second of them."
+            )
+        if intercept.size != shape[0]:
+            raise ValueError(
+                f"intercept_init must hold {shape[0]} number(s), one for each weight vector; got {intercept.size}. "
+                "Leave it out to start from 0."
+            )
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            raise ValueError(
+                "coef_init and intercept_init must be finite; got NaN or infinity. Leave them out to start from 0."
+            )
+        model.start_from(coef.reshape(shape), intercept.reshape(shape[0]))
+
+    def _weights(self, sample_weight: Any, X: Any, y: Codes, classes: NDArray[Any]) -> Floats:
+        """One number for each example, or none at all where all count the same."""
+        if sample_weight is None and self.class_weight is None:
+            return _NO_WEIGHT
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+        if self.class_weight is not None:
+            weight *= compute_class_weight(self.class_weight, classes=classes, y=classes[y])[y]
+        if sample_weight is not None and not weight.any():
+            raise ValueError(
+                "The sample weights must not all be 0, because that leaves no example to learn from; got only zeros. "
+                "Leave sample_weight out to count every example once."
+            )
+        return np.ascontiguousarray(weight)
+
+    def _name_features(self, model: Model) -> None:
+        """Let dicts with the columns' names be used after a frame was learned."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and model.features is None:
+            model.features = {str(name): number for number, name in enumerate(names)}
+            model.frozen = True
+
+    # ---- streams ----
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn examples in the order received, once.
+
+        Parameters
+        ----------
+        X : array, frame or CSR matrix of shape (n_examples, n_features)
+            The examples.
+        y : array of shape (n_examples,)
+            Their labels. A class never seen before takes part from its first example on.
+        classes : array, default=None
+            Classes to begin with, in sorted order; only needed to fix that order.
+        sample_weight : array of shape (n_examples,), default=None
+            How much each example counts.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        first = not hasattr(self, "model_")
+        X, labels = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=first
+        )
+        seen, codes = _encode_labels(labels)
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight of {type(self).__name__} must be a dict or None for partial_fit; got {self.class_weight!r}. "
+                "The balance of a stream is not known in advance: pass the weights, for instance computed on a sample."
+            )
+        table = Table(X, None if first else self.model_.dtype)
+        if first:
+            model = self._new_model(table.shape[1], table.dtype)
+            if classes is not None:
+                model.add_class(*np.unique(np.asarray(classes)).tolist())
+            self._check_can_move(model)
+        else:
+            model = self.model_
+        model.learn(table, labels.tolist(), self._weights(sample_weight, X, codes, seen))
+        self._name_features(model)
+        self.model_ = model
+        return self
+
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Any:
+        """Predict the class of one example, then learn it.
+
+        Parameters
+        ----------
+        x : dict or 1-D array
+            Features by name, with new names at any time, or all features in their order.
+        y : label
+            The true class; one never seen before is added.
+        sample_weight : float, default=1.0
+            How much the example counts.
+
+        Returns
+        -------
+        label or None
+            The prediction made before learning; None before any label was seen.
+        """
+        try:
+            model = self.model_
+        except AttributeError:
+            self._check_parameters()
+            model = self._new_model(None, np.float64)
+            self._check_can_move(model)
+            guess = model.learn_one(x, y, sample_weight)
+            self.model_ = model
+            self.n_features_in_ = model.n_features
+            return guess
+        if self.class_weight is not None:
+            sample_weight = sample_weight * self.class_weight.get(y, 1.0)
+        guess = model.learn_one(x, y, sample_weight)
+        if self.n_features_in_ != model.n_features:
+            self.n_features_in_ = model.n_features
+        return guess
+
+    def predict_one(self, x: Any) -> Any:
+        """The class of one example, a dict or a 1-D array; None before any label was seen."""
+        model = getattr(self, "model_", None)
+        return None if model is None else model.predict_one(x)
+
+    # ---- predict ----
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """The scores: one for each example with two classes, else one for each example and class."""
+        model = self._fitted()
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
+        )
+        scores = model.scores(Table(X))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The class with the highest score; at a score of exactly 0 the second of two, in a tie the first of many."""
+        scores = self.decision_function(X)
+        classes = self.classes_
+        if classes.size == 1:
+            return np.repeat(classes, scores.shape[0])
+        chosen: NDArray[np.intp] = (scores >= 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return classes[chosen]
+
+    # ---- fitted ----
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _fitted(self) -> Model:
+        model: Model | None = getattr(self, "model_", None)
+        if model is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
+            )
+        return model
+
+    def _attribute(self, name: str) -> Model:
+        model: Model | None = getattr(self, "model_", None)
+        if model is None:
+            raise AttributeError(f"{type(self).__name__} has no attribute `{name}` before it is fitted")
+        return model
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes: sorted after `fit`, in the order of their arrival on a stream."""
+        return np.array(self._attribute("classes_").classes)
+
+    @property
+    def coef_(self) -> NDArray[Any]:
+        """The weights, one row for each weight vector: one for two classes, else one for each class."""
+        return self._attribute("coef_").coef()[0]
+
+    @property
+    def intercept_(self) -> Floats:
+        """The weights of the bias feature."""
+        return self._attribute("intercept_").coef()[1]
+
+    @property
+    def mistakes_(self) -> int:
+        """How many mistakes were made in all while learning."""
+        return int(self._attribute("mistakes_").state.counts[protocol.MISTAKES])
+
+    @property
+    def updates_(self) -> int:
+        """How many examples changed the weights."""
+        return int(self._attribute("updates_").state.counts[protocol.UPDATES])
+
+    @property
+    def examples_(self) -> int:
+        """How many examples were looked at, each epoch counted."""
+        return int(self._attribute("examples_").state.counts[protocol.EXAMPLES])
+
+
+ONLINE_PARAMETERS = """\
+    fit_intercept : bool, default=True
+        Whether to add a constant feature 1, whose weight is `intercept_`.
+    max_iter : int, default=1000
+        Epochs at most; has no effect on `partial_fit` and `learn_one`.
+    tol : float or None, default=1e-3
+        Stop when the mean loss has not fallen by this much for `n_iter_no_change` epochs. None: train until no mistake is left,
+        or `max_iter`.
+    shuffle : bool or "replacement", default=True
+        Visit the examples in a fresh order each epoch; "replacement" draws them at random, some twice and some never.
+    random_state : int, RandomState or None, default=0
+        Seed of the order.
+    early_stopping : bool, default=False
+        Set `validation_fraction` of the examples aside and stop when the accuracy on them no longer rises by `tol`.
+    validation_fraction : float, default=0.1
+        The share set aside, between 0 and 1.
+    n_iter_no_change : int, default=5
+        So many epochs without improvement end training.
+    class_weight : dict, "balanced" or None, default=None
+        A factor for the steps of each class; raising it makes mistakes on that class count more.
+    warm_start : bool, default=False
+        Begin `fit` with the weights of the last one.
+    on_zero : {"update", "positive", "keep"}, default="update"
+        What a score of exactly 0 is: always a mistake; a prediction of the second class (the first of tied classes); never one.
+    multiclass : {"max", "all", "uniform", "proportional", "ovr"}, default="max"
+        Who gives way when one of three or more classes gains: the top rival; every other class; all that score as high, evenly
+        or by their lead; or nobody, K learners each against the rest.
+    verbose : int, default=0
+        1 prints a line for each epoch.
+    n_jobs : None, default=None
+        Accepted for compatibility: all classes are learned in one pass.
+"""
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class OnlineParameters:
+    """The parameters that every online learner has."""
+
+    fit_intercept: bool = True
+    max_iter: int = 1000
+    tol: float | None = 1e-3
+    shuffle: bool | str = True
+    random_state: Any = 0
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    class_weight: Any = None
+    warm_start: bool = False
+    on_zero: str = "update"
+    multiclass: str = "max"
+    verbose: int = 0
+    n_jobs: int | None = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()  # type: ignore[misc]
+        check: Any = self
+        name = type(self).__name__
+        check._check_word("shuffle", [True, False, "replacement"])
+        check._check_count("n_iter_no_change", "Larger values wait longer for an improvement.")
+        if self.tol is not None and (not _is_real(self.tol) or not self.tol >= 0):
+            raise ValueError(
+                f"`tol` of {name} must be None or a number of at least 0; got {self.tol!r}. None trains until no mistake is left."
+            )
+        if self.early_stopping and not (_is_real(self.validation_fraction) and 0 < self.validation_fraction < 1):
+            raise ValueError(
+                f"`validation_fraction` of {name} must lie between 0 and 1; got {self.validation_fraction!r}. It is the share "
+                "of the examples set aside to decide when to stop."
+            )
+
+    def _train(self, model: Model, table: Table, y: Codes, weight: Floats) -> History:
+        """Set examples aside if asked to, then run the epochs."""
+        rng = check_random_state(self.random_state)
+        rows, validate = np.arange(len(table)), None
+        if self.early_stopping:
+            rows, held_out = self._split(y, rng)
+            validate = functools.partial(accuracy, model, table, y, weight, held_out)
+        history = self._run_epochs(model, table, y, weight, rows, validate, rng)
+        if history.stopped == "max_iter" and self.tol is not None:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} epochs while still improving. Raise max_iter, or "
+                "set tol=None to train for that many epochs without this warning.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return history
+
+    def _run_epochs(
+        self,
+        model: Model,
+        table: Table,
+        y: Codes,
+        weight: Floats,
+        rows: Codes,
+        validate: Callable[[], float] | None,
+        rng: np.random.RandomState,
+    ) -> History:
+        """What an epoch is; the plain online pass unless a learner says otherwise."""
+        return train(model, self._schedule(), table, y, weight, rng, rows=rows, validate=validate)
+
+    def _schedule(self) -> Schedule:
+        return Schedule(self.max_iter, self.tol, self.n_iter_no_change, self.shuffle, self.verbose)
+
+    def _split(self, y: Codes, rng: np.random.RandomState) -> tuple[Codes, Codes]:
+        from sklearn.model_selection import StratifiedShuffleSplit
+
+        splitter = StratifiedShuffleSplit(1, test_size=self.validation_fraction, random_state=rng.randint(2**31 - 1))
+        kept, held_out = next(splitter.split(np.zeros((len(y), 1)), y))
+        return np.sort(kept), np.sort(held_out)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """The distinct labels in sorted order, and for each example the number of its label."""
+    check_classification_targets(y)
+    try:
+        if y.dtype == object and len({type(label) for label in y.tolist()}) > 1:
+            raise TypeError
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in y.tolist()})
+        raise ValueError(
+            f"The labels must all be of one type, such as strings or integers; got {' and '.join(kinds)}. Convert them, for "
+            "instance with y.astype(str)."
+        ) from None
+    return classes, codes.astype(np.int64, copy=False)

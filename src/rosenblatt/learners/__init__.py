@@ -1,0 +1,1 @@
+"""One file for each learning rule; `_template.py` is the one to copy."""

@@ -1,0 +1,37 @@
+"""The name of the rule.
+
+Who, when, where: the source.
+
+    w = 0
+    for each example (x, y):
+        what the rule does, as on a slide
+
+Mistakes: the bound, and what its letters mean.
+
+Departures: every place where this file does not do what the paper says, or "none".
+"""
+
+from dataclasses import dataclass
+
+from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+
+__all__ = ["Template", "step"]
+
+
+def step(margin: float, sq_norm: float, rate: float) -> float:
+    """How far to move: from y·score and ‖x‖² to the factor of y·x. Leave `sq_norm` out if the rule does not need it."""
+    return rate / sq_norm if margin <= 0 else 0.0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Template(OnlineParameters, LinearClassifier, step=step, target=0.0):
+    """One sentence on what it is good for.
+
+    Parameters
+    ----------
+    rate : float, default=1.0
+        What it is, its range, and what raising it does.
+    {online_parameters}
+    """
+
+    rate: float = positive(1.0, "Larger values take larger steps.")

@@ -1,0 +1,38 @@
+"""The averaged perceptron.
+
+Freund, Y. and Schapire, R. E. (1999). Large Margin Classification Using the Perceptron Algorithm. Machine Learning 37(3).
+
+    learn as the perceptron does, but
+    predict the sign of <Σ c w, x>: each weight vector w counts as often as it survived an example
+
+Mistakes: those of the perceptron, at most (R / γ)²; the average is only read out, it does not take part in learning.
+
+Departures: the average is kept with one extra vector that changes on mistakes, not by adding w at every example. It includes the
+starting weights for as long as they last, and is kept in float64.
+"""
+
+from dataclasses import dataclass
+
+from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+
+from .perceptron import step
+
+__all__ = ["AveragedPerceptron"]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AveragedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, readout="average"):
+    """The perceptron, read out as the average of all its weight vectors: steadier than the last of them.
+
+    Parameters
+    ----------
+    eta0 : float, default=1.0
+        The size of a step, greater than 0. From zero weights it only scales them.
+    {online_parameters}
+
+    Notes
+    -----
+    `converged_` and the counts speak of the run, that is of the last weights; `coef_` is the average.
+    """
+
+    eta0: float = positive(1.0, "Larger values take larger steps.")

@@ -1,0 +1,175 @@
+"""The batch perceptron: all mistakes of an epoch in one step.
+
+Duda, R. O. and Hart, P. E. (1973). Pattern Classification and Scene Analysis, chapter 5.
+
+    w = 0
+    repeat:
+        Δ = Σ y x over the examples with y <w, x> <= 0, divided by the number of examples
+        w = w + alpha Δ
+    until ‖Δ‖ < epsilon
+
+``variant="fixed-increment"`` does not divide. ``variant="line-search"`` takes the step along Δ that lowers the perceptron
+criterion Σ max(0, -y <w, x>) most: it is piecewise linear along a ray, so its break points are sorted and the slopes added up.
+
+Guarantee: finds a separator if there is one. Each epoch is one gradient step on the perceptron criterion.
+
+Departures: the first line search from w = 0, where the criterion is at its minimum already, is a fixed increment; on a plateau
+the largest of the equally good steps is taken; where the criterion falls forever, twice the last break point.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.estimator import LinearClassifier, positive
+from rosenblatt.model import Model
+from rosenblatt.table import Table
+from rosenblatt.training import History, Schedule, train
+
+from .perceptron import step
+
+__all__ = ["BatchPerceptron"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
+    """The batch perceptron: add up the mistakes of a whole epoch, then take one step.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        The step along Δ, greater than 0. From zero weights it only scales them; "line-search" finds its own.
+    epsilon : float, default=1e-3
+        Stop when ‖Δ‖ is smaller, greater than 0. Raising it stops earlier.
+    variant : {"average", "fixed-increment", "line-search"}, default="average"
+        Divide Δ by the number of examples; do not; or search for the best step along it.
+    fit_intercept : bool, default=True
+        Whether to add a constant feature 1, whose weight is `intercept_`.
+    max_iter : int, default=1000
+        Epochs at most.
+    class_weight : dict, "balanced" or None, default=None
+        A factor for the mistakes of each class.
+    warm_start : bool, default=False
+        Begin `fit` with the weights of the last one.
+    on_zero : {"update", "positive", "keep"}, default="update"
+        What a score of exactly 0 is: always a mistake; a prediction of the second class; never one.
+    multiclass : {"max", "all", "uniform", "proportional", "ovr"}, default="max"
+        Who gives way when one of three or more classes gains.
+    verbose : int, default=0
+        1 prints a line for each epoch.
+    """
+
+    alpha: float = positive(1.0, "Larger values take larger steps.")
+    epsilon: float = positive(1e-3, "Larger values stop earlier.")
+    variant: str = "average"
+    fit_intercept: bool = True
+    max_iter: int = 1000
+    class_weight: Any = None
+    warm_start: bool = False
+    on_zero: str = "update"
+    multiclass: str = "max"
+    verbose: int = 0
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.variant not in ("average", "fixed-increment", "line-search"):
+            raise ValueError(
+                f"`variant` of BatchPerceptron must be 'average', 'fixed-increment' or 'line-search'; got {self.variant!r}. "
+                "'average' divides the sum of mistakes by the number of examples."
+            )
+
+    def _params(self) -> tuple[float, ...]:
+        return (1.0,)  # each mistake enters Δ once; alpha scales the sum
+
+    def _train(self, model: Model, table: Table, y: NDArray[np.int64], weight: Floats) -> History:
+        weights = model.state
+        change, change_bias = np.zeros_like(weights.w), np.zeros_like(weights.bias)
+        # The online pass does it all; its steps only go to Δ instead of to the weights.
+        model.state = weights._replace(v=change, v_bias=change_bias)
+        count = float(weight.sum()) if weight.size else float(len(table))
+        smallest = False
+
+        def epoch(order: NDArray[np.int64]) -> None:
+            nonlocal smallest
+            change[...], change_bias[:] = 0.0, 0.0
+            model.run(table, y, weight, order)
+            if self.variant != "fixed-increment":
+                np.divide(change, count, out=change)
+                np.divide(change_bias, count, out=change_bias)
+            alpha = self.alpha
+            if self.variant == "line-search":
+                alpha = 1.0 * count
+                if weights.w.any() or weights.bias.any():
+                    scores = model.raw_scores(table, weights.w, weights.bias)
+                    alpha = best_step(
+                        scores, model.raw_scores(table, change, change_bias), y, weight, self.multiclass == "ovr"
+                    )
+            np.add(weights.w, alpha * change, out=weights.w, casting="same_kind")
+            np.add(weights.bias, alpha * change_bias, out=weights.bias)
+            smallest = float(np.sum(np.square(change, dtype=np.float64)) + np.sum(change_bias**2)) < self.epsilon**2
+
+        schedule = Schedule(max_iter=self.max_iter, tol=None, shuffle=False, verbose=self.verbose)
+        history = train(model, schedule, table, y, weight, epoch=epoch, finished=lambda: smallest)
+        model.state = weights._replace(counts=model.state.counts)
+        return history
+
+
+def best_step(scores: Floats, slopes: Floats, y: NDArray[np.int64], weight: Floats, separate: bool) -> float:
+    """The largest a > 0 at which Σ weight · max(0, criterion) is least for the scores ``scores + a * slopes``.
+
+    Each example's criterion is the upper envelope of 0 and one line for each rival; its slope rises at the corners of the
+    envelope, and the sum is least where the sum of slopes turns from negative to positive.
+    """
+    heights, rises = _lines(scores, slopes, y, separate)
+    weight = weight if weight.size else np.ones(len(heights))
+    weight = np.repeat(weight, len(heights) // len(weight))
+    now = heights.argmax(axis=1)
+    tied = heights == heights.max(axis=1, keepdims=True)
+    now = np.where(tied, rises, -np.inf).argmax(
+        axis=1
+    )  # just to the right of 0 the steepest of the tied lines is on top
+    rows = np.arange(len(heights))
+    slope = float(weight @ rises[rows, now])
+    places, jumps = [], []
+    at = np.zeros(len(heights))
+    while True:
+        # Where does a steeper line next overtake the one on top?
+        gap = heights[rows, now] + at * rises[rows, now]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steeper = rises - rises[rows, now][:, None]
+            waits = np.where(steeper > 0, (gap[:, None] - heights - at[:, None] * rises) / steeper, np.inf)
+        soonest = waits.min(axis=1)
+        live = np.isfinite(soonest)
+        if not live.any():
+            break
+        following = np.where(waits == soonest[:, None], rises, -np.inf).argmax(axis=1)
+        places.append((at + soonest)[live])
+        jumps.append((weight * (rises[rows, following] - rises[rows, now]))[live])
+        at, now = np.where(live, at + soonest, at), np.where(live, following, now)
+    if not places:
+        return 1.0
+    place, jump = np.concatenate(places), np.concatenate(jumps)
+    order = np.argsort(place, kind="stable")
+    place, total = place[order], slope + np.cumsum(jump[order])
+    rising = np.flatnonzero(total > 1e-12 * np.abs(jump).sum())
+    return float(place[rising[0]] if rising.size else 2.0 * place[-1]) or 1.0
+
+
+def _lines(scores: Floats, slopes: Floats, y: NDArray[np.int64], separate: bool) -> tuple[Floats, Floats]:
+    """For each example the lines of its criterion: 0, and how far each rival is ahead, as height and slope."""
+    if scores.shape[1] == 1 or separate:
+        sign = (
+            np.where(y == 1, 1.0, -1.0)[:, None]
+            if scores.shape[1] == 1
+            else np.where(np.eye(scores.shape[1])[y] > 0, 1.0, -1.0)
+        )
+        height, rise = (-sign * scores).reshape(-1, 1), (-sign * slopes).reshape(-1, 1)
+    else:
+        true = np.arange(len(y)), y
+        height, rise = scores - scores[true][:, None], slopes - slopes[true][:, None]
+        return height, rise  # the true class itself is the line 0
+    return np.hstack([np.zeros_like(height), height]), np.hstack([np.zeros_like(rise), rise])

@@ -1,0 +1,43 @@
+"""The perceptron with a margin.
+
+Duda, R. O. and Hart, P. E. (1973). Pattern Classification and Scene Analysis; Krauth, W. and Mézard, M. (1987).
+
+    w = 0
+    for each example (x, y):
+        if y <w, x> <= b:  w = w + eta0 y x
+
+Updates: at most (R² + 2 β) / γ² with β = b / eta0, and the margin of the result is at least β γ / (R² + 2 β).
+
+Departures: none. With b = 0 it is the perceptron.
+"""
+
+from dataclasses import dataclass
+
+from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+
+__all__ = ["MarginPerceptron", "step"]
+
+
+def step(margin: float, b: float, eta0: float) -> float:
+    """Move unless the example is right by more than b."""
+    return eta0 if margin <= b else 0.0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MarginPerceptron(OnlineParameters, LinearClassifier, step=step):
+    """The perceptron that is content only with a margin: it updates when y·score ≤ b.
+
+    Parameters
+    ----------
+    b : float, default=1.0
+        The margin asked for, in units of the score, greater than 0. Raising it updates more often and ends with a wider margin.
+    eta0 : float, default=1.0
+        The size of a step, greater than 0. What matters is b / eta0.
+    {online_parameters}
+    """
+
+    b: float = positive(1.0, "With b=0 it would be the Perceptron.")
+    eta0: float = positive(1.0, "Larger values take larger steps.")
+
+    def _target(self) -> float:
+        return float(self.b)

@@ -1,0 +1,46 @@
+"""The perceptron.
+
+Rosenblatt, F. (1958). The Perceptron: A Probabilistic Model for Information Storage and Organization in the Brain.
+Psychological Review 65(6).
+
+    w = 0
+    for each example (x, y):
+        predict the sign of <w, x>
+        if y <w, x> <= 0:  w = w + eta0 y x
+
+Mistakes (Block; Novikoff, 1962): at most (R / γ)², if every ‖x‖ ≤ R and a separator of length 1 has the margin γ.
+
+Departures: none. From w = 0 the rate `eta0` only scales the weights; it matters with starting weights of one's own.
+"""
+
+from dataclasses import dataclass
+
+from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+
+__all__ = ["Perceptron", "step"]
+
+
+def step(margin: float, eta0: float) -> float:
+    """Move on a mistake, and only then."""
+    return eta0 if margin <= 0 else 0.0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Perceptron(OnlineParameters, LinearClassifier, step=step, target=0.0):
+    """The perceptron: on a mistake, add the example to the weights.
+
+    Parameters
+    ----------
+    eta0 : float, default=1.0
+        The size of a step, greater than 0. From zero weights it only scales them.
+    {online_parameters}
+
+    Examples
+    --------
+    >>> from rosenblatt import Perceptron
+    >>> model = Perceptron(shuffle=False).fit([[4, 0], [1, 1], [0, 1], [-2, -2]], [1, -1, -1, 1])
+    >>> model.predict([[3, 0]])
+    array([1])
+    """
+
+    eta0: float = positive(1.0, "Larger values take larger steps.")

@@ -1,0 +1,89 @@
+"""The pocket algorithm with ratchet.
+
+Gallant, S. I. (1990). Perceptron-Based Learning Algorithms. IEEE Transactions on Neural Networks 1(2).
+
+    learn as the perceptron does, on examples drawn at random
+    when w has answered more examples in a row than the pocket's weights did:
+        if w makes fewer mistakes on the whole training set (the ratchet):  put w in the pocket
+    answer with the weights in the pocket
+
+Guarantee: the pocket never gets worse, and with examples drawn at random it ends with the fewest mistakes possible with a
+probability that tends to 1. Finding those weights at once is NP-hard.
+
+Departures: a weight vector is checked once, when its run first passes the longest so far; one that fails raises the bar until the
+epoch ends, so that the checks stay few. Examples are drawn in a fresh order each epoch unless ``shuffle="replacement"`` asks for
+Gallant's draws. Sample weights count in the check.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import protocol
+from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+from rosenblatt.model import Model
+from rosenblatt.table import Table
+from rosenblatt.training import History, train, wrong
+
+from .perceptron import step
+
+__all__ = ["PocketPerceptron"]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, streams=False):
+    """The perceptron with its best weights kept in a pocket: for data that no hyperplane separates.
+
+    Parameters
+    ----------
+    eta0 : float, default=1.0
+        The size of a step, greater than 0. From zero weights it only scales them.
+    {online_parameters}
+
+    Attributes
+    ----------
+    pocket_mistakes_ : float
+        The mistakes of the weights in the pocket on the training set, weighted by `sample_weight`.
+    """
+
+    eta0: float = positive(1.0, "Larger values take larger steps.")
+    max_iter: int = 100
+    tol: float | None = None
+
+    def _run_epochs(
+        self,
+        model: Model,
+        table: Table,
+        y: NDArray[np.int64],
+        weight: NDArray[np.float64],
+        rows: NDArray[np.int64],
+        validate: Callable[[], float] | None,
+        rng: np.random.RandomState,
+    ) -> History:
+        state, counts = model.state, model.state.counts
+        pocket = (state.w.copy(), state.bias.copy())
+        pocket_run, fewest = 0, math.inf
+
+        def ratchet() -> None:
+            """The run of these weights has passed the pocket's: do they also make fewer mistakes?"""
+            nonlocal pocket, pocket_run, fewest
+            missed = wrong(model.raw_scores(table, state.w, state.bias, rows), y[rows], self.on_zero)
+            mistakes = float(weight[rows][missed].sum() if weight.size else missed.sum())
+            if mistakes < fewest:
+                fewest, pocket_run = mistakes, int(counts[protocol.RUN])
+                pocket = (state.w.copy(), state.bias.copy())
+
+        def epoch(order: NDArray[np.int64]) -> None:
+            counts[protocol.GOAL] = max(pocket_run, int(counts[protocol.RUN])) + 1
+            model.run(table, y, weight, order, on_run=ratchet)
+
+        ratchet()
+        history = train(model, self._schedule(), table, y, weight, rng, rows=rows, epoch=epoch, validate=validate)
+        ratchet()
+        np.copyto(state.w, pocket[0])
+        np.copyto(state.bias, pocket[1])
+        self.pocket_mistakes_ = fewest
+        return history

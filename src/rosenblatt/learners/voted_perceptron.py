@@ -1,0 +1,86 @@
+"""The voted perceptron.
+
+Freund, Y. and Schapire, R. E. (1999). Large Margin Classification Using the Perceptron Algorithm. Machine Learning 37(3).
+
+    learn as the perceptron does; keep every weight vector w with the count c of examples it survived
+    predict the sign of Σ c sign(<w, x>)
+
+Mistakes: those of the perceptron, at most (R / γ)².
+
+Departures: the mistakes are kept, not the weight vectors, whose scores are running sums over the mistakes. A score of exactly 0
+casts no vote. With many classes a weight matrix votes for its top class, and not at all if two are level; with one-vs-rest
+each class has a vote of its own, as in the paper.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import protocol
+from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+from rosenblatt.support import Support
+
+from .perceptron import step
+
+__all__ = ["VotedPerceptron"]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, readout="vote"):
+    """The perceptron, read out as a vote among all its weight vectors.
+
+    Parameters
+    ----------
+    eta0 : float, default=1.0
+        The size of a step, greater than 0. From zero weights it only scales them.
+    max_support : int or None, default=None
+        How many mistakes to remember at most. When there are more, a warning is given and the older half lose their votes.
+    {online_parameters}
+
+    Attributes
+    ----------
+    support_ : array or CSR array of shape (n_support, n_features)
+        The examples that were mistaken at least once, each of them once per call.
+    """
+
+    eta0: float = positive(1.0, "Larger values take larger steps.")
+    max_support: int | None = None
+
+    @property
+    def support_(self) -> Any:
+        """The examples on which mistakes were made."""
+        return self._updates("support_").rows
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        """The step of each mistake, in order: one column for each weight vector."""
+        return self._updates("dual_coef_").steps
+
+    @property
+    def mistake_rows_(self) -> NDArray[np.int64]:
+        """For each mistake, in order, its row in `support_`."""
+        return self._updates("mistake_rows_").entries
+
+    @property
+    def survived_(self) -> NDArray[np.float64]:
+        """How many examples each weight vector lasted: first the starting one, then the one after each mistake."""
+        return self._updates("survived_").survived(float(self.model_.state.sums[protocol.AGE]))
+
+    @property
+    def coef_(self) -> NDArray[Any]:
+        """A vote among many weight vectors has no single one."""
+        raise AttributeError(
+            "VotedPerceptron has no `coef_`: its weight vectors follow from `support_` and `dual_coef_`"
+        )
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """Nor a single intercept."""
+        raise AttributeError("VotedPerceptron has no `intercept_`: see `support_` and `dual_coef_`")
+
+    def _updates(self, name: str) -> Support:
+        support = self._attribute(name).support
+        assert support is not None  # a voted model always has one
+        return support

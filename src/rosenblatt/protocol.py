@@ -1,0 +1,291 @@
+"""The online protocol, once for all rules: receive x, predict, see the truth, update.
+
+A rule only says how far to move (`step`); everything else that happens to an example happens here. `two_classes` keeps one
+weight vector, `many_classes` one for each class. A pass visits the rows of X in the given `order` and can stop early and go on
+where it stopped (``counts[POSITION]``); its return value says why it came back.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, uint64
+from numpy.typing import NDArray
+
+from .multiclass import ONE_VS_REST, share, top_rival
+from .rows import IDENTITY, TILE, add, add_columns, dot, dots, refresh, refresh_columns, row, squared_norm
+
+__all__ = ["ON_ZERO", "Settings", "State", "many_classes", "two_classes"]
+
+# Why a pass came back.
+DONE, BAD_VALUE, LOG_FULL, RUN_REACHED, TOO_LARGE = range(5)
+
+# The places in `State.counts` and `State.sums`.
+POSITION, EXAMPLES, MISTAKES, UPDATES, RUN, GOAL, LOGGED = range(7)
+LOSS, STEPS, SHIFT, AGE = range(4)
+
+UPDATE, POSITIVE, KEEP = range(3)
+ON_ZERO = {"update": UPDATE, "positive": POSITIVE, "keep": KEEP}
+
+TINY = 5e-324
+LARGE = 1e200  # a linked weight above this is scaled down by the model before it can overflow
+ONE = np.ones(1)  # the bias feature
+
+
+class State(NamedTuple):
+    """All that a run changes, as arrays.
+
+    Attributes
+    ----------
+    w, bias
+        What scores are computed with.
+    v, v_bias
+        What steps are added to: the weights themselves, their logarithms (Winnow), or the Δ of a batch.
+    u, u_bias
+        Σ age · step, from which the average follows; empty when no average is kept. The age of a step is the number of
+        examples before it, each counted by its weight.
+    counts
+        Position, examples, mistakes, updates, examples since the last update, the run to stop at (0: none), log entries.
+    sums
+        Loss of this pass, Σ of the step sizes, the logarithm by which linked weights are scaled down, age.
+    scores
+        The scores of the last example, before it was learned.
+    log_rows, log_ages, log_steps
+        The updates in order: row, age, step for each weight vector; empty when no log is kept.
+    """
+
+    w: NDArray[Any]
+    bias: NDArray[np.float64]
+    v: NDArray[Any]
+    v_bias: NDArray[np.float64]
+    u: NDArray[np.float64]
+    u_bias: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    log_rows: NDArray[np.int64]
+    log_ages: NDArray[np.float64]
+    log_steps: NDArray[np.float64]
+
+
+class Settings(NamedTuple):
+    """What does not change during a run."""
+
+    target: float
+    """An example whose margin is above this is left alone."""
+    bias: float
+    """1 with a bias feature, else 0."""
+    on_zero: int
+    scheme: int
+    link: int
+
+
+@njit(nogil=True)
+def settle_tie(margin: Any, first: Any, on_zero: Any) -> Any:
+    """The margin as the rule sees it: a tie that counts as correct becomes the smallest positive number."""
+    if margin == 0.0 and (on_zero == KEEP or (on_zero == POSITIVE and first)):
+        return TINY
+    return margin
+
+
+@njit(nogil=True)
+def end_run(counts: Any) -> None:
+    """Count an update; a run of right answers that passed its goal has set a new one."""
+    if counts[GOAL] > 0 and counts[RUN] >= counts[GOAL]:
+        counts[GOAL] = counts[RUN] + 1
+    counts[RUN] = 0
+    counts[UPDATES] += 1
+
+
+@njit(inline="always")
+def two_classes(
+    rule: Any, needs_norm: Any, params: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any
+) -> Any:
+    """One weight vector; y holds 0 for the negative class and 1 for the positive one."""
+    w, v, u, counts, sums = state.w, state.v, state.u, state.counts, state.sums
+    result = DONE
+    t = counts[POSITION]
+    while t < order.size:
+        if state.log_rows.size > 0 and counts[LOGGED] == state.log_rows.size:
+            result = LOG_FULL
+            break
+        i = order[t]
+        x = row(X, i)
+        score = np.float64(dot(w, x)) + state.bias[0]
+        state.scores[0] = score
+        if not math.isfinite(score):
+            result = BAD_VALUE
+            break
+        importance = weight[i] if weight.size > 0 else 1.0
+        if importance == 0.0:
+            t += 1
+            continue
+        sign = 1.0 if y[i] == 1 else -1.0
+        margin = settle_tie(sign * score, y[i] == 1, settings.on_zero)
+
+        tau = 0.0
+        norm = 0.0
+        if margin <= settings.target:
+            if needs_norm:
+                norm = squared_norm(x) + settings.bias
+            tau = rule(margin, norm, params) * importance
+            if not needs_norm and tau != 0.0:
+                norm = squared_norm(x) + settings.bias
+            if norm == 0.0:
+                tau = 0.0  # an example of zeros cannot move anything
+            if not (tau >= 0.0 and tau * tau * norm < math.inf):
+                result = BAD_VALUE
+                break
+        age = sums[AGE]
+        sums[AGE] += importance
+        counts[EXAMPLES] += 1
+        sums[LOSS] += importance * max(0.0, (settings.target if settings.target < math.inf else 0.0) - margin)
+        if margin <= 0.0:
+            counts[MISTAKES] += 1
+        t += 1
+        if tau == 0.0:
+            counts[RUN] += 1
+            if counts[RUN] == counts[GOAL]:
+                result = RUN_REACHED
+                break
+            continue
+
+        amount = sign * tau
+        add(v, amount, x)
+        state.v_bias[0] += amount * settings.bias
+        if u.size > 0:
+            add(u, age * amount, x)
+            state.u_bias[0] += age * amount * settings.bias
+        if settings.link != IDENTITY:
+            top = refresh(w, v, x, settings.link, sums[SHIFT])
+            if settings.bias != 0.0:
+                top = max(top, refresh(state.bias, state.v_bias, ONE, settings.link, sums[SHIFT]))
+            if top > LARGE:
+                result = TOO_LARGE
+        if state.log_rows.size > 0:
+            entry = counts[LOGGED]
+            state.log_rows[entry] = i
+            state.log_ages[entry] = age
+            state.log_steps[entry, 0] = amount
+            counts[LOGGED] += 1
+        end_run(counts)
+        sums[STEPS] += tau
+        if result == TOO_LARGE:
+            break
+    counts[POSITION] = t
+    return result
+
+
+@njit(inline="always")
+def many_classes(
+    rule: Any, needs_norm: Any, params: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any
+) -> Any:
+    """One weight vector for each class; y holds the number of the class."""
+    w, v, u, counts, sums, scores = state.w, state.v, state.u, state.counts, state.sums, state.scores
+    tile = np.empty((TILE, w.shape[1]), w.dtype)
+    columns = np.empty(scores.size, np.int64)
+    amounts = np.empty(scores.size)
+    lagged = np.empty(scores.size)
+    result = DONE
+    t = counts[POSITION]
+    while t < order.size and result == DONE:
+        scored = dots(w, X, order, t, tile)
+        for r in range(scored):
+            if state.log_rows.size > 0 and counts[LOGGED] == state.log_rows.size:
+                result = LOG_FULL
+                break
+            i = order[t]
+            true = uint64(y[i])
+            check = 0.0
+            for k in range(uint64(scores.size)):
+                scores[k] = np.float64(tile[r, k]) + state.bias[k]
+                check += scores[k] * 0.0
+            if check != 0.0:
+                result = BAD_VALUE
+                break
+            importance = weight[i] if weight.size > 0 else 1.0
+            if importance == 0.0:
+                t += 1
+                continue
+            x = row(X, i)
+            rival = top_rival(scores, true)
+            margin = settle_tie(scores[true] - scores[rival], true < rival, settings.on_zero)
+
+            norm = -1.0
+            moved = 0
+            longest = 0.0
+            loss = 0.0
+            if settings.scheme == ONE_VS_REST:
+                for k in range(uint64(scores.size)):
+                    sign = 1.0 if k == true else -1.0
+                    own = settle_tie(sign * scores[k], k == true, settings.on_zero)
+                    loss += max(0.0, (settings.target if settings.target < math.inf else 0.0) - own)
+                    if own <= settings.target:
+                        if norm < 0.0:
+                            norm = squared_norm(x) + settings.bias
+                        tau = rule(own, norm, params) * importance
+                        if tau != 0.0 and norm != 0.0:
+                            columns[moved] = k
+                            amounts[moved] = sign * tau
+                            moved += 1
+                            longest = max(longest, tau) if tau >= 0.0 else math.inf
+            else:
+                loss = max(0.0, (settings.target if settings.target < math.inf else 0.0) - margin)
+                if margin <= settings.target:
+                    norm = squared_norm(x) + settings.bias
+                    moved = share(settings.scheme, scores, true, rival, columns, amounts)
+                    tau = rule(margin, (1.0 - amounts[1]) * norm, params) * importance
+                    longest = tau if tau >= 0.0 else math.inf
+                    if tau == 0.0 or norm == 0.0:
+                        moved = 0
+                    for c in range(moved):
+                        amounts[c] *= tau
+            if moved > 0 and not longest * longest * norm < math.inf:
+                result = BAD_VALUE
+                break
+            age = sums[AGE]
+            sums[AGE] += importance
+            counts[EXAMPLES] += 1
+            sums[LOSS] += importance * loss
+            if margin <= 0.0:
+                counts[MISTAKES] += 1
+            t += 1
+            if moved == 0:
+                counts[RUN] += 1
+                if counts[RUN] == counts[GOAL]:
+                    result = RUN_REACHED
+                    break
+                continue
+
+            add_columns(v, columns, amounts, moved, x)
+            for c in range(moved):
+                state.v_bias[columns[c]] += amounts[c] * settings.bias
+            if u.size > 0:
+                for c in range(moved):
+                    lagged[c] = age * amounts[c]
+                    state.u_bias[columns[c]] += lagged[c] * settings.bias
+                add_columns(u, columns, lagged, moved, x)
+            if settings.link != IDENTITY:
+                top = refresh_columns(w, v, columns, moved, x, settings.link, sums[SHIFT])
+                if settings.bias != 0.0:
+                    for c in range(moved):
+                        one = state.bias[columns[c] : columns[c] + 1]
+                        top = max(
+                            top,
+                            refresh(one, state.v_bias[columns[c] : columns[c] + 1], ONE, settings.link, sums[SHIFT]),
+                        )
+                if top > LARGE:
+                    result = TOO_LARGE
+            if state.log_rows.size > 0:
+                entry = counts[LOGGED]
+                state.log_rows[entry] = i
+                state.log_ages[entry] = age
+                state.log_steps[entry, :] = 0.0
+                for c in range(moved):
+                    state.log_steps[entry, columns[c]] = amounts[c]
+                counts[LOGGED] += 1
+            end_run(counts)
+            sums[STEPS] += longest
+            break  # the weights have moved: score the next rows anew
+    counts[POSITION] = t
+    return result

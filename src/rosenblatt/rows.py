@@ -1,0 +1,380 @@
+"""The verbs of every kernel, once for dense rows and once for sparse ones.
+
+X is a C-contiguous array, or a `CSR` of three arrays whose rows are sorted and free of duplicates. Weights are
+*feature-major*: one vector for two classes, a matrix ``(features, classes)`` for more, its columns padded to a
+multiple of four, so that one feature's weights lie side by side.
+
+Every sum has one order: for two classes eight lanes, feature j in lane ``j & 7``; for more classes each class adds its
+features from first to last. A dense row and the same row stored sparsely therefore give the same bits.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, types, uint64
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from .lanes import (
+    add_to_slot,
+    load,
+    load_first,
+    multiply_add,
+    slots,
+    slots_total,
+    spread,
+    store,
+    total,
+    widen,
+    zeros,
+)
+
+__all__ = [
+    "BALANCED",
+    "CSR",
+    "EXP",
+    "IDENTITY",
+    "TILE",
+    "add",
+    "add_columns",
+    "check_csr",
+    "dot",
+    "dots",
+    "linked",
+    "refresh",
+    "refresh_columns",
+    "row",
+    "sort_row",
+    "squared_norm",
+]
+
+TILE = 4
+"""So many dense rows are scored together for many classes, in the hope that none of them changes the weights."""
+
+NOGIL = {"nogil": True}
+
+_WIDE = np.zeros(0)
+
+IDENTITY, EXP, BALANCED = 0, 1, 2
+"""Links: the weights are what is added up, or its exponential, or the difference of a balanced pair of exponentials."""
+
+
+class CSR(NamedTuple):
+    """A sparse matrix in rows: row i holds ``values[indptr[i]:indptr[i + 1]]`` at the columns in `indices`."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    values: NDArray[Any]
+
+
+def row(X: Any, i: Any) -> Any:
+    """Row i: a view of a dense row, or the (indices, values) of a sparse one."""
+
+
+def dot(w: Any, x: Any) -> Any:
+    """<w, x> for one weight vector, in eight lanes."""
+
+
+def dots(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
+    """Score rows order[t], order[t+1], … of X against every class into S; gives how many rows were scored."""
+
+
+def add(w: Any, a: Any, x: Any) -> Any:
+    """w += a * x for one weight vector."""
+
+
+def add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
+    """W[:, columns[c]] += amounts[c] * x for the first `count` columns."""
+
+
+def refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
+    """w[j] = link(v[j]) for the features j of x; gives the largest of them."""
+
+
+def refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
+    """W[j, k] = link(V[j, k]) for the features j of x and the first `count` columns k; gives the largest."""
+
+
+def squared_norm(x: Any) -> Any:
+    """<x, x> in float64, in eight lanes."""
+
+
+@njit(**NOGIL)
+def unsigned(index: Any) -> Any:
+    """A column index as an unsigned number: a signed one costs a branch for counting from the end."""
+    return uint64(index)
+
+
+@overload(row, inline="always")
+def _row(X: Any, i: Any) -> Any:
+    def dense(X: Any, i: Any) -> Any:
+        return X[i]
+
+    def sparse(X: Any, i: Any) -> Any:
+        start, stop = uint64(X.indptr[i]), uint64(X.indptr[i + 1])
+        return X.indices[start:stop], X.values[start:stop]
+
+    return dense if isinstance(X, types.Array) else sparse
+
+
+@overload(dot, jit_options=NOGIL)
+def _dot(w: Any, x: Any) -> Any:
+    def dense(w: Any, x: Any) -> Any:
+        size = uint64(x.size)
+        whole = size & ~uint64(7)
+        sums = zeros(w, 8)
+        for j in range(uint64(0), whole, uint64(8)):
+            sums = multiply_add(sums, load(w, j, 8), load(x, j, 8))
+        if whole < size:
+            rest = size - whole
+            sums = multiply_add(sums, load_first(w, whole, rest, 8), load_first(x, whole, rest, 8))
+        return total(sums)
+
+    def sparse(w: Any, x: Any) -> Any:
+        indices, values = x
+        sums = slots(w)
+        for k in range(uint64(values.size)):
+            j = unsigned(indices[k])
+            add_to_slot(sums, j, w[j] * values[k])
+        return slots_total(sums)
+
+    return dense if isinstance(x, types.Array) else sparse
+
+
+@njit(**NOGIL)
+def _dots_tile8(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
+    x0, x1, x2, x3 = X[order[t]], X[order[t + 1]], X[order[t + 2]], X[order[t + 3]]
+    width = uint64(W.shape[1])
+    s0, s1, s2, s3 = zeros(W, 8), zeros(W, 8), zeros(W, 8), zeros(W, 8)
+    at = start
+    for j in range(uint64(x0.size)):
+        w = load(W, at, 8)
+        s0 = multiply_add(s0, w, spread(x0[j], w))
+        s1 = multiply_add(s1, w, spread(x1[j], w))
+        s2 = multiply_add(s2, w, spread(x2[j], w))
+        s3 = multiply_add(s3, w, spread(x3[j], w))
+        at += width
+    store(S, start, s0)
+    store(S, width + start, s1)
+    store(S, uint64(2) * width + start, s2)
+    store(S, uint64(3) * width + start, s3)
+
+
+@njit(**NOGIL)
+def _dots_tile4(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
+    x0, x1, x2, x3 = X[order[t]], X[order[t + 1]], X[order[t + 2]], X[order[t + 3]]
+    width = uint64(W.shape[1])
+    s0, s1, s2, s3 = zeros(W, 4), zeros(W, 4), zeros(W, 4), zeros(W, 4)
+    at = start
+    for j in range(uint64(x0.size)):
+        w = load(W, at, 4)
+        s0 = multiply_add(s0, w, spread(x0[j], w))
+        s1 = multiply_add(s1, w, spread(x1[j], w))
+        s2 = multiply_add(s2, w, spread(x2[j], w))
+        s3 = multiply_add(s3, w, spread(x3[j], w))
+        at += width
+    store(S, start, s0)
+    store(S, width + start, s1)
+    store(S, uint64(2) * width + start, s2)
+    store(S, uint64(3) * width + start, s3)
+
+
+@overload(dots, jit_options=NOGIL)
+def _dots(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
+    def dense(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
+        width = uint64(W.shape[1])
+        start = uint64(0)
+        if t + TILE <= order.size:
+            while start + uint64(8) <= width:
+                _dots_tile8(W, X, order, t, start, S)
+                start += uint64(8)
+            if start < width:
+                _dots_tile4(W, X, order, t, start, S)
+            return TILE
+        x = X[order[t]]
+        while start < width:
+            sums = zeros(W, 4)
+            at = start
+            for j in range(uint64(x.size)):
+                sums = multiply_add(sums, load(W, at, 4), spread(x[j], sums))
+                at += width
+            store(S, start, sums)
+            start += uint64(4)
+        return 1
+
+    def sparse(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
+        indices, values = row(X, order[t])
+        width = uint64(W.shape[1])
+        start = uint64(0)
+        while start < width:
+            if start + uint64(12) <= width:
+                s0, s1, s2 = zeros(W, 4), zeros(W, 4), zeros(W, 4)
+                for k in range(uint64(values.size)):
+                    at = unsigned(indices[k]) * width + start
+                    x = spread(values[k], s0)
+                    s0 = multiply_add(s0, load(W, at, 4), x)
+                    s1 = multiply_add(s1, load(W, at + uint64(4), 4), x)
+                    s2 = multiply_add(s2, load(W, at + uint64(8), 4), x)
+                store(S, start, s0)
+                store(S, start + uint64(4), s1)
+                store(S, start + uint64(8), s2)
+                start += uint64(12)
+            else:
+                s0 = zeros(W, 4)
+                for k in range(uint64(values.size)):
+                    at = unsigned(indices[k]) * width + start
+                    s0 = multiply_add(s0, load(W, at, 4), spread(values[k], s0))
+                store(S, start, s0)
+                start += uint64(4)
+        return 1
+
+    return dense if isinstance(X, types.Array) else sparse
+
+
+@overload(add, jit_options=NOGIL)
+def _add(w: Any, a: Any, x: Any) -> Any:
+    def dense(w: Any, a: Any, x: Any) -> Any:
+        for j in range(uint64(x.size)):
+            w[j] += a * x[j]
+
+    def sparse(w: Any, a: Any, x: Any) -> Any:
+        indices, values = x
+        for k in range(uint64(values.size)):
+            w[unsigned(indices[k])] += a * values[k]
+
+    return dense if isinstance(x, types.Array) else sparse
+
+
+@overload(add_columns, jit_options=NOGIL)
+def _add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
+    def dense(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
+        for j in range(uint64(x.size)):
+            if x[j] != 0:
+                for c in range(uint64(count)):
+                    W[j, uint64(columns[c])] += amounts[c] * x[j]
+
+    def sparse(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
+        indices, values = x
+        for k in range(uint64(values.size)):
+            j = unsigned(indices[k])
+            for c in range(uint64(count)):
+                W[j, uint64(columns[c])] += amounts[c] * values[k]
+
+    return dense if isinstance(x, types.Array) else sparse
+
+
+@overload(squared_norm, jit_options=NOGIL)
+def _squared_norm(x: Any) -> Any:
+    def dense(x: Any) -> Any:
+        size = uint64(x.size)
+        whole = size & ~uint64(7)
+        sums = widen(zeros(x, 8))
+        for j in range(uint64(0), whole, uint64(8)):
+            values = widen(load(x, j, 8))
+            sums = multiply_add(sums, values, values)
+        if whole < size:
+            values = widen(load_first(x, whole, size - whole, 8))
+            sums = multiply_add(sums, values, values)
+        return total(sums)
+
+    def sparse(x: Any) -> Any:
+        indices, values = x
+        sums = slots(_WIDE)
+        for k in range(uint64(values.size)):
+            value = np.float64(values[k])
+            add_to_slot(sums, unsigned(indices[k]), value * value)
+        return slots_total(sums)
+
+    return dense if isinstance(x, types.Array) else sparse
+
+
+@njit(**NOGIL)
+def linked(v: Any, link: Any, shift: Any) -> Any:
+    """The weight that belongs to a logarithm: exp(v), or exp(v) - exp(-v) for a balanced pair, scaled by exp(-shift)."""
+    if link == EXP:
+        return math.exp(v - shift)
+    return math.exp(v - shift) - math.exp(-v - shift)
+
+
+@overload(refresh, jit_options=NOGIL)
+def _refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
+    def dense(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
+        top = 0.0
+        for j in range(uint64(x.size)):
+            if x[j] != 0:
+                w[j] = linked(v[j], link, shift)
+                top = max(top, abs(np.float64(w[j])))
+        return top
+
+    def sparse(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
+        indices, _ = x
+        top = 0.0
+        for k in range(uint64(indices.size)):
+            j = unsigned(indices[k])
+            w[j] = linked(v[j], link, shift)
+            top = max(top, abs(np.float64(w[j])))
+        return top
+
+    return dense if isinstance(x, types.Array) else sparse
+
+
+@overload(refresh_columns, jit_options=NOGIL)
+def _refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
+    def dense(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
+        top = 0.0
+        for j in range(uint64(x.size)):
+            if x[j] != 0:
+                for c in range(uint64(count)):
+                    k = uint64(columns[c])
+                    W[j, k] = linked(V[j, k], link, shift)
+                    top = max(top, abs(np.float64(W[j, k])))
+        return top
+
+    def sparse(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
+        indices, _ = x
+        top = 0.0
+        for i in range(uint64(indices.size)):
+            j = unsigned(indices[i])
+            for c in range(uint64(count)):
+                k = uint64(columns[c])
+                W[j, k] = linked(V[j, k], link, shift)
+                top = max(top, abs(np.float64(W[j, k])))
+        return top
+
+    return dense if isinstance(x, types.Array) else sparse
+
+
+@njit(**NOGIL)
+def check_csr(indptr: Any, indices: Any, features: Any) -> int:
+    """0: sound and sorted without duplicates; 1: sound, but not so; 2: an index or a row boundary is out of range."""
+    if indptr.size == 0 or indptr[0] != 0 or indptr[indptr.size - 1] > indices.size:
+        return 2
+    verdict = 0
+    for i in range(indptr.size - 1):
+        start, stop = indptr[i], indptr[i + 1]
+        if stop < start or stop > indices.size:
+            return 2
+        last = -1
+        for k in range(start, stop):
+            j = indices[k]
+            if j <= last:
+                if j < 0:
+                    return 2
+                verdict = 1
+            elif j >= features:
+                return 2
+            last = j
+    return verdict
+
+
+@njit(**NOGIL)
+def sort_row(indices: Any, values: Any, count: Any) -> None:
+    """Sort the first `count` entries of one sparse row by column; fast where they are nearly sorted already."""
+    for k in range(1, count):
+        index, value = indices[k], values[k]
+        place = k
+        while place > 0 and indices[place - 1] > index:
+            indices[place], values[place] = indices[place - 1], values[place - 1]
+            place -= 1
+        indices[place], values[place] = index, value

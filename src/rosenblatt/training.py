@@ -1,0 +1,177 @@
+"""Epochs: in which order the examples are visited, and when to stop."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import protocol
+from .model import Model
+from .table import Table
+
+__all__ = ["History", "Schedule", "accuracy", "margins", "separates", "train", "wrong"]
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """When to stop and how to visit; the parameters of the estimators under the same names."""
+
+    max_iter: int = 1000
+    tol: float | None = 1e-3
+    n_iter_no_change: int = 5
+    shuffle: bool | str = True
+    verbose: int = 0
+
+
+@dataclasses.dataclass
+class History:
+    """What happened in each epoch."""
+
+    mistakes: list[int] = dataclasses.field(default_factory=list)
+    updates: list[int] = dataclasses.field(default_factory=list)
+    losses: list[float] = dataclasses.field(default_factory=list)
+    scores: list[float] = dataclasses.field(default_factory=list)
+    stopped: str = "max_iter"
+    """Why training ended: "no mistakes", "tol" or "max_iter"."""
+
+
+class Epoch(Protocol):
+    """One pass over the examples in some order."""
+
+    def __call__(self, order: Codes) -> None: ...
+
+
+def train(
+    model: Model,
+    schedule: Schedule,
+    table: Table,
+    y: Codes,
+    weight: Floats,
+    rng: np.random.RandomState | None = None,
+    *,
+    rows: Codes | None = None,
+    epoch: Epoch | None = None,
+    validate: Callable[[], float] | None = None,
+    finished: Callable[[], bool] | None = None,
+) -> History:
+    """Run epochs until nothing is left to learn, nothing improves, or `max_iter`.
+
+    Parameters
+    ----------
+    model, schedule, table, y, weight
+        What learns, when to stop, and the examples: class numbers, and one weight per row or none.
+    rng : RandomState
+        Gives the order of each epoch.
+    rows : array, default=None
+        The rows to learn from; all of them by default.
+    epoch : callable, default=None
+        Takes the place of the plain online pass (pocket, batch).
+    validate : callable, default=None
+        The model's merit on examples set aside; it decides in place of the loss.
+    finished : callable, default=None
+        Asked after each epoch (batch).
+    """
+    history = History()
+    in_order = np.arange(len(table)) if rows is None else rows
+    rng = np.random.RandomState(0) if rng is None else rng
+    total = float(weight[in_order].sum()) if weight.size else float(in_order.size)
+    best, best_readout, waiting = -math.inf, -math.inf, 0
+    readout_accuracy = None
+    if model.readout == "average" and validate is None:
+        readout_accuracy = functools.partial(accuracy, model, table, y, weight, in_order)
+    for number in range(1, schedule.max_iter + 1):
+        order = visiting_order(in_order, schedule.shuffle, rng)
+        before = model.state.counts.copy()
+        model.state.sums[protocol.LOSS] = 0.0
+        if epoch is None:
+            model.run(table, y, weight, order)
+        else:
+            epoch(order)
+        made = model.state.counts - before
+        history.mistakes.append(int(made[protocol.MISTAKES]))
+        history.updates.append(int(made[protocol.UPDATES]))
+        history.losses.append(float(model.state.sums[protocol.LOSS]) / max(total, np.finfo(float).tiny))
+        merit = -history.losses[-1]
+        if validate is not None:
+            merit = validate()
+            history.scores.append(merit)
+        if schedule.verbose:
+            print(
+                f"epoch {number}: {history.mistakes[-1]} mistakes, {history.updates[-1]} updates, loss {history.losses[-1]:.6g}"
+            )
+        if history.mistakes[-1] == 0 and history.updates[-1] == 0:
+            history.stopped = "no mistakes"
+            break
+        if finished is not None and finished():
+            history.stopped = "tol"
+            break
+        if schedule.tol is not None:
+            waiting = 0 if merit > best + schedule.tol else waiting + 1
+            best = max(best, merit)
+            if waiting >= schedule.n_iter_no_change:
+                # An average lags behind the weights: it may go on improving when they no longer do.
+                lagging = readout_accuracy() if readout_accuracy is not None else -math.inf
+                if lagging <= best_readout + schedule.tol:
+                    history.stopped = "tol"
+                    break
+                best_readout, waiting = lagging, 0
+    return history
+
+
+def visiting_order(in_order: Codes, shuffle: bool | str, rng: np.random.RandomState) -> Codes:
+    """The given order, a fresh permutation, or as many draws with replacement."""
+    if shuffle == "replacement":
+        return in_order[rng.randint(0, max(1, in_order.size), in_order.size)]
+    return rng.permutation(in_order) if shuffle else in_order
+
+
+def separates(model: Model, w: NDArray[Any], bias: Floats, table: Table, y: Codes, weight: Floats) -> bool:
+    """Whether these weights put every example strictly on its side; stops at the first that is not."""
+    start, size = 0, 64
+    while start < len(table):
+        part = np.arange(start, min(start + size, len(table)))
+        part = part[weight[part] != 0] if weight.size else part
+        if (margins(model.raw_scores(table, w, bias, part), y[part]) <= 0.0).any():
+            return False
+        start, size = start + size, size * 4
+    return True
+
+
+def margins(scores: Floats, y: Codes) -> Floats:
+    """y·s for one weight vector; the lead of the true class over its best rival for many."""
+    if scores.shape[1] == 1:
+        signed: Floats = np.where(y == 1, scores[:, 0], -scores[:, 0])
+        return signed
+    true = scores[np.arange(len(y)), y]
+    others = scores.copy()
+    others[np.arange(len(y)), y] = -math.inf
+    lead: Floats = true - others.max(axis=1)
+    return lead
+
+
+def wrong(scores: Floats, y: Codes, on_zero: str) -> NDArray[np.bool_]:
+    """Which examples these scores get wrong, with ties judged as `on_zero` says."""
+    lead = margins(scores, y)
+    if on_zero == "update":
+        return lead <= 0.0
+    mistakes: NDArray[np.bool_] = lead < 0.0
+    if on_zero == "positive":
+        first = (y == 1) if scores.shape[1] == 1 else scores.argmax(axis=1) == y
+        mistakes |= (lead == 0.0) & ~first
+    return mistakes
+
+
+def accuracy(model: Model, table: Table, y: Codes, weight: Floats, rows: Codes) -> float:
+    """The share of some rows that the model's readout predicts rightly."""
+    if model.support is not None:
+        model.support.absorb(table)
+    scores = model.scores(table if rows.size == len(table) else Table(table.take(rows)))
+    right = (scores[:, 0] >= 0) == (y[rows] == 1) if scores.shape[1] == 1 else scores.argmax(axis=1) == y[rows]
+    return float(np.average(right, weights=weight[rows] if weight.size and weight[rows].any() else None))
