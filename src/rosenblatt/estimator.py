@@ -4,11 +4,12 @@ A learner is a dataclass: its fields are its parameters. ``class Perceptron(Onli
 is all it takes to turn a step function into an estimator.
 """
 
+import contextlib
 import dataclasses
 import functools
 import numbers
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -40,6 +41,18 @@ _NO_WEIGHT = np.zeros(0)
 def positive(default: float, hint: str) -> Any:
     """A parameter that must be greater than 0; the hint, what it does, ends the error message."""
     return dataclasses.field(default=default, metadata={"positive": hint})
+
+
+@contextlib.contextmanager
+def _as_before_on_failure(estimator: Any) -> Iterator[None]:
+    """Put all attributes back if something goes wrong: an estimator is never half-fitted."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 class _Absent:
@@ -210,6 +223,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        with _as_before_on_failure(self):
+            self._fit(X, y, coef_init, intercept_init, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, coef_init: Any, intercept_init: Any, sample_weight: Any) -> None:
         self._check_parameters()
         X, labels = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
@@ -221,7 +239,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 "is the label column, or use partial_fit for a stream whose classes come one by one."
             )
         table = Table(X)
-        weight = self._weights(sample_weight, X, codes, classes)
+        factors = None
+        if self.class_weight is not None:
+            factors = compute_class_weight(self.class_weight, classes=classes, y=labels)[codes]
+        weight = self._weights(sample_weight, X, factors)
         model = self._new_model(table.shape[1], table.dtype)
         model.add_class(*classes.tolist())
         self._start(model, coef_init, intercept_init)
@@ -236,7 +257,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.updates_per_epoch_ = np.array(history.updates)
         self.loss_per_epoch_ = np.array(history.losses)
         self.converged_ = separates(model, model.state.w, model.state.bias, table, codes, weight)
-        return self
 
     def _train(self, model: Model, table: Table, y: Codes, weight: Floats) -> History:
         """Run the epochs."""
@@ -274,13 +294,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             )
         model.start_from(coef.reshape(shape), intercept.reshape(shape[0]))
 
-    def _weights(self, sample_weight: Any, X: Any, y: Codes, classes: NDArray[Any]) -> Floats:
-        """One number for each example, or none at all where all count the same."""
-        if sample_weight is None and self.class_weight is None:
+    def _weights(self, sample_weight: Any, X: Any, class_weights: Any) -> Floats:
+        """One number for each example, its own weight times that of its class; none at all where all count the same."""
+        if sample_weight is None and class_weights is None:
             return _NO_WEIGHT
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
-        if self.class_weight is not None:
-            weight *= compute_class_weight(self.class_weight, classes=classes, y=classes[y])[y]
+        if class_weights is not None:
+            weight *= class_weights
         if sample_weight is not None and not weight.any():
             raise ValueError(
                 "The sample weights must not all be 0, because that leaves no example to learn from; got only zeros. "
@@ -317,29 +337,41 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        with _as_before_on_failure(self):
+            self._partial_fit(X, y, classes, sample_weight)
+        return self
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
         self._check_parameters()
+        self._check_stream_weights()
         first = not hasattr(self, "model_")
         X, labels = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=first
         )
-        seen, codes = _encode_labels(labels)
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight of {type(self).__name__} must be a dict or None for partial_fit; got {self.class_weight!r}. "
-                "The balance of a stream is not known in advance: pass the weights, for instance computed on a sample."
-            )
+        _encode_labels(labels)
         table = Table(X, None if first else self.model_.dtype)
+        model = self._new_model(table.shape[1], table.dtype) if first else self.model_
         if first:
-            model = self._new_model(table.shape[1], table.dtype)
             if classes is not None:
                 model.add_class(*np.unique(np.asarray(classes)).tolist())
             self._check_can_move(model)
-        else:
-            model = self.model_
-        model.learn(table, labels.tolist(), self._weights(sample_weight, X, codes, seen))
+        names = labels.tolist()
+        weight = self._weights(
+            sample_weight, X, None if self.class_weight is None else [self._importance(n) for n in names]
+        )
+        model.learn(table, names, weight)
         self._name_features(model)
         self.model_ = model
-        return self
+
+    def _check_stream_weights(self) -> None:
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight of {type(self).__name__} must be a dict or None on a stream; got {self.class_weight!r}. The "
+                "balance of a stream is not known in advance: pass the weights, for instance computed on a sample."
+            )
+
+    def _importance(self, label: Any) -> float:
+        return float(self.class_weight.get(label, 1.0))
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Any:
         """Predict the class of one example, then learn it.
@@ -358,21 +390,18 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         label or None
             The prediction made before learning; None before any label was seen.
         """
-        try:
-            model = self.model_
-        except AttributeError:
+        if self.class_weight is not None:
+            self._check_stream_weights()
+            sample_weight *= self._importance(y)
+        model = self.__dict__.get("model_")
+        if model is None:
             self._check_parameters()
             model = self._new_model(None, np.float64)
             self._check_can_move(model)
-            guess = model.learn_one(x, y, sample_weight)
-            self.model_ = model
-            self.n_features_in_ = model.n_features
-            return guess
-        if self.class_weight is not None:
-            sample_weight = sample_weight * self.class_weight.get(y, 1.0)
         guess = model.learn_one(x, y, sample_weight)
-        if self.n_features_in_ != model.n_features:
+        if self.__dict__.get("n_features_in_") != model.n_features:
             self.n_features_in_ = model.n_features
+            self.model_ = model
         return guess
 
     def predict_one(self, x: Any) -> Any:

@@ -23,6 +23,7 @@ __all__ = [
     "load",
     "load_first",
     "multiply_add",
+    "pointer",
     "slots",
     "slots_total",
     "spread",
@@ -93,6 +94,16 @@ def _total(builder: Any, vector: Any) -> Any:
 def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, pointee: Any) -> Any:
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(cgutils.gep_inbounds(builder, data, index), pointee.as_pointer())
+
+
+@intrinsic
+def pointer(typingctx: Any, address: Any) -> Any:
+    """The memory at an address, for `numba.carray`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], cgutils.voidptr_t)
+
+    return types.voidptr(types.int64), codegen
 
 
 @intrinsic(prefer_literal=True)

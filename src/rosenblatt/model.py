@@ -4,6 +4,9 @@ It knows nothing of scikit-learn. The estimators are a thin coat over it, and wh
 """
 
 import dataclasses
+import math
+import struct
+from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -102,23 +105,44 @@ class Model:
         self.frozen = n_features is not None
         self.n_features = n_features or 0
         self.support = Support(max_support) if readout == "vote" else None
-        self.state = self._new_state(1, self.n_features)
-        self._kernels = compile_step(rule.step)
         self._settings = rule.settings()
         self._averaged: tuple[NDArray[Any], Floats] | None = None
-        self._one_row = _RowBuffer()
+        self._dict_row = _DictRow(self.dtype)
+        self._kernels = compile_step(rule.step)
+        self.state = self._new_state(1, self.n_features)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_kernels"}
+        compiled = {"_dict_row", "_kernels", "_kept", "_packed", "_pass", "_learn_dense", "_learn_sparse"}
+        return {name: value for name, value in self.__dict__.items() if name not in compiled}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(saved)
-        state = self.state
-        if self.rule.link == "identity":  # two names for one array, which a copy has torn apart
-            self.state = state._replace(v=state.w, v_bias=state.bias)
+        self._dict_row = _DictRow(self.dtype)
         self._kernels = compile_step(self.rule.step)
+        state = self._state
+        if self.rule.link == "identity":  # two names for one array, which a copy has torn apart
+            state = state._replace(v=state.w, v_bias=state.bias)
+        self.state = state
 
     # ---- shape ----
+
+    @property
+    def state(self) -> State:
+        """All that learning changes, as arrays."""
+        return self._state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._state = state
+        numbers = np.array(self.rule.params, dtype=np.float64), np.array(self._settings, dtype=np.float64)
+        single = np.zeros(1, np.int64), np.ones(1), np.zeros(1, np.int64)
+        self._kept = (*state[1:], *numbers, *single)  # the addresses are good as long as the arrays are kept
+        self._packed = protocol.pack(self._kept)
+        kernels, many = self._kernels, state.v.ndim == 2
+        self._pass = kernels.many_classes if many else kernels.two_classes
+        self._row_shape = None if self.features is not None and not self.frozen else (self.n_features,)
+        self._learn_dense = kernels.many_classes_dense if many else kernels.two_classes_dense
+        self._learn_sparse = kernels.many_classes_sparse if many else kernels.two_classes_sparse
 
     def _new_state(self, vectors: int, capacity: int) -> State:
         shape = (capacity,) if vectors == 1 else (capacity, -(-vectors // 4) * 4)
@@ -145,16 +169,22 @@ class Model:
     def add_class(self, *labels: Any) -> None:
         """Let classes take part from now on. A third one turns w into -w and +w for the first two."""
         for label in labels:
+            kind = _kind_of_label(label)
+            if self.classes and kind != _kind_of_label(self.classes[0]):
+                raise ValueError(
+                    f"The labels must all be of one type, such as strings or integers; got {label!r} after {self.classes[0]!r}. "
+                    "Convert them, for instance with str(label)."
+                )
             self.class_number[label] = len(self.classes)
-            self.classes.append(label)
+            self.classes.append(label.item() if isinstance(label, np.generic) else label)
         if len(self.classes) > 2:
             self._reshape(len(self.classes), self.state.w.shape[0])
 
     def add_features(self, count: int) -> None:
         """Make room for so many features in all; the room is doubled, so that growing one by one stays cheap."""
+        self.n_features = max(count, self.n_features)
         if count > self.state.w.shape[0]:
             self._reshape(self.vectors, max(count, 2 * self.state.w.shape[0], 16))
-        self.n_features = max(count, self.n_features)
 
     def _reshape(self, vectors: int, capacity: int) -> None:
         old, new = self.state, self._new_state(vectors, capacity)
@@ -228,7 +258,6 @@ class Model:
         """
         self._averaged = None
         counts = self.state.counts
-        kernel = self._kernels.two_classes if self.state.v.ndim == 1 else self._kernels.many_classes
         for rows, local, part in table.chunks(order):
             numbers = None if table.in_place else order[part]
             labels = y if numbers is None else y[numbers]
@@ -236,7 +265,7 @@ class Model:
             counts[protocol.POSITION] = 0
             reason = None
             while reason != protocol.DONE:
-                reason = kernel(self.rule.params, self.state, self._settings, rows, labels, importance, local)
+                reason = self._pass(self._packed, self.state.w, rows, labels, importance, local)
                 if reason == protocol.BAD_VALUE:
                     raise ValueError(table.describe_bad_row(int(order[part][counts[protocol.POSITION]])))
                 self._attend(reason, numbers)
@@ -287,70 +316,111 @@ class Model:
     def _snapshot(self, touched: Any) -> Callable[[], None]:
         """A function that puts the model back as it is now; of the weights it remembers those of the touched features."""
         state, classes = self.state, len(self.classes)
-        big = [array for array in {id(a): a for a in (state.w, state.v, state.u)}.values() if array.size]
+        undo_support = self.support.snapshot() if self.support is not None else None
+        big = [weights for weights in {id(a): a for a in (state.w, state.v, state.u)}.values() if weights.size]
         small = [state.bias, state.v_bias, state.u_bias, state.counts, state.sums]
-        saved = [array[touched].copy() for array in big] + [array.copy() for array in small]
+        saved = [weights[touched].copy() for weights in big] + [numbers.copy() for numbers in small]
 
         def undo() -> None:
-            for array, before in zip(big, saved, strict=False):
-                array[touched] = before
-            for array, before in zip(small, saved[len(big) :], strict=True):
-                array[...] = before
+            for weights, before in zip(big, saved, strict=False):
+                weights[touched] = before
+            for numbers, before in zip(small, saved[len(big) :], strict=True):
+                numbers[...] = before
             self.state = state
             for label in self.classes[classes:]:
                 del self.class_number[label]
             del self.classes[classes:]
-            if self.support is not None:
-                self.support.forget_noted()
+            if undo_support is not None:
+                undo_support()
 
         return undo
 
     def learn_one(self, x: Any, label: Any, weight: float = 1.0) -> Any:
         """Predict one example, then learn it: gives the prediction, None before any label was seen."""
-        rows, added = self._encode(x, grow=True)
-        known = len(self.classes)
-        new_class = label not in self.class_number
-        ahead = self.readout != "last" or new_class
-        guess = self._predict_row(rows) if ahead else None
+        if not 0.0 <= weight < math.inf:
+            raise ValueError(
+                f"The weight of an example must be a finite number of at least 0; got {weight!r}. 1 counts it once, 0 not at all."
+            )
+        code = self.class_number.get(label)
+        if code is None or self.readout != "last" or len(self.classes) < 2:
+            return self._learn_one_slowly(x, label, weight)
+        # What most calls are is done at once: a dict of known features, or an array that is as it should be.
+        added: list[Hashable] = []
+        kind = type(x)
+        if kind is dict and self.features is not None:
+            row = self._dict_row
+            try:
+                row.fill(x, self.features)
+            except (KeyError, struct.error, OverflowError):
+                outcome, added = self._learn_row(x, code, weight)
+            else:
+                outcome = self._learn_sparse(
+                    self._packed, self._state.w, row.indices_address, row.values_address, row.count, code, weight
+                )
+        elif kind is np.ndarray and x.dtype is self.dtype and x.shape == self._row_shape and x.flags.carray:
+            outcome = self._learn_dense(self._packed, self._state.w, x, code, weight)
+        else:
+            outcome, added = self._learn_row(x, code, weight)
+        if outcome >= 0:
+            return self.classes[outcome]
+        guess = self._decide(self.state.scores, len(self.classes))
+        self._after_one(outcome, x, added)
+        return guess
+
+    def _learn_one_slowly(self, x: Any, label: Any, weight: float) -> Any:
+        """The same where the prediction must be made apart: new classes, few classes, averages and votes."""
+        guess = self.predict_one(x) if self.n_features else (self.classes[0] if self.classes else None)
         undo = None
-        if new_class:
+        if label not in self.class_number:
             undo = self._snapshot(slice(None))
             self.add_class(label)
-        buffer = self._one_row
-        buffer.label[0] = self.class_number[label]
-        buffer.weight[0] = weight
-        counts = self.state.counts
-        counts[protocol.POSITION] = 0
-        kernel = self._kernels.two_classes if self.state.v.ndim == 1 else self._kernels.many_classes
-        reason = kernel(
-            self.rule.params, self.state, self._settings, rows, buffer.label,
-            _NO_WEIGHT if weight == 1.0 else buffer.weight, buffer.order,
-        )  # fmt: skip
-        if reason == protocol.BAD_VALUE:
+        added: list[Hashable] = []
+        try:
+            outcome, added = self._learn_row(x, self.class_number[label], weight)
+            self._averaged = None
+            self._after_one(outcome, x, added)
+        except ValueError:
             if undo is not None:
                 undo()
+            raise
+        return guess
+
+    def _learn_row(self, x: Any, code: int, weight: float) -> tuple[int, list[Hashable]]:
+        """Learn one example: the class predicted for it, or, negative, why it needs attention; and the features it added."""
+        if isinstance(x, Mapping):
+            row, added = self._encode_dict(x, grow=True)
+            addresses = row.indices_address, row.values_address
+            return self._learn_sparse(self._packed, self._state.w, *addresses, row.count, code, weight), added
+        x = self._encode_array(x, grow=True)  # first, because it may give the model new arrays
+        return self._learn_dense(self._packed, self._state.w, x, code, weight), []
+
+    def _after_one(self, outcome: int, x: Any, added: list[Hashable]) -> None:
+        if -outcome == protocol.BAD_VALUE:
+            reason = self._row_table(x).describe_bad_row(0).replace("Row 0 of X", "The example")
             self._forget_features(added)
-            raise ValueError(
-                Table.of_row(rows, self.state.w.shape[0], self.dtype)
-                .describe_bad_row(0)
-                .replace("Row 0 of X", "The example")
-            )
-        if reason != protocol.DONE or self.support is not None:
-            self._attend(reason)
-            if self.support is not None:
-                self.support.absorb(Table.of_row(rows, self.state.w.shape[0], self.dtype))
-        self._averaged = None
-        return guess if ahead else self._decide(self.state.scores, known)
+            raise ValueError(reason.replace("; row 0, feature", "; feature"))
+        self._attend(max(-outcome, protocol.DONE))
+        if self.support is not None:
+            self.support.absorb(self._row_table(x))
+
+    def _row_table(self, x: Any) -> Table:
+        """One example as a table; features that a dict holds and the model does not know are left out."""
+        if not isinstance(x, Mapping):
+            return Table.of_row(self._encode_array(x, grow=False).reshape(1, -1), self.n_features, self.dtype)
+        row, _ = self._encode_dict(x, grow=False)
+        indices, values = row.arrays()
+        order = np.argsort(indices, kind="stable")
+        csr = CSR(np.array([0, order.size], np.int64), indices[order], values[order])
+        return Table.of_row(csr, self.n_features, self.dtype)
 
     def predict_one(self, x: Any) -> Any:
-        """The class of one example, or None before any label was seen; unknown features of a dict are ignored."""
-        rows, _ = self._encode(x, grow=False)
-        return self._predict_row(rows)
+        """The class of one example, or None before any label was seen.
 
-    def _predict_row(self, rows: Any) -> Any:
+        A model that grew with dicts ignores features that it does not know; one that learned from a frame refuses them.
+        """
         if not self.classes:
             return None
-        return self._decide(self.scores(Table.of_row(rows, self.state.w.shape[0], self.dtype))[0], len(self.classes))
+        return self._decide(self.scores(self._row_table(x))[0], len(self.classes))
 
     def _decide(self, scores: Floats, classes: int) -> Any:
         if classes == 0:
@@ -363,11 +433,10 @@ class Model:
 
     # ---- features ----
 
-    def _encode(self, x: Any, grow: bool) -> tuple[Any, list[Hashable]]:
-        """One example as a row that kernels take, and the features that it added."""
-        if isinstance(x, Mapping):
-            return self._encode_dict(x, grow)
-        x = np.asarray(x)
+    def _encode_array(self, x: Any, grow: bool) -> NDArray[Any]:
+        """One example as a contiguous vector."""
+        if type(x) is not np.ndarray:
+            x = np.asarray(x)
         if self.features is not None and not self.frozen:
             if not self.features and x.ndim == 1 and grow:
                 self.features, self.frozen = None, True
@@ -381,50 +450,49 @@ class Model:
                 f"One example must be a 1-D array of {self.n_features} features or a dict; got an array of shape {x.shape}. "
                 "Use partial_fit or predict for many rows."
             )
-        if x.dtype != self.dtype or not x.flags.c_contiguous or not x.flags.aligned:
-            x = np.ascontiguousarray(x, dtype=self.dtype)
-        return x.reshape(1, -1), []
+        flags = x.flags
+        if x.dtype != self.dtype or not flags.c_contiguous or not flags.aligned or not flags.writeable:
+            x = np.array(x, dtype=self.dtype)
+        vector: NDArray[Any] = x
+        return vector
 
-    def _encode_dict(self, x: Mapping[Any, Any], grow: bool) -> tuple[CSR, list[Hashable]]:
+    def _encode_dict(self, x: Mapping[Any, Any], grow: bool) -> "tuple[_DictRow, list[Hashable]]":
+        """One example as columns and values, and the features that it added."""
         vocabulary = self.features
         if vocabulary is None:
             raise ValueError(
                 f"This model has learned from arrays of {self.n_features} features without names and takes such arrays; got a "
                 "dict. Train with a DataFrame or with dicts to use names."
             )
-        added: list[Hashable] = []
+        unknown = [name for name in x if name not in vocabulary]
+        if unknown and self.frozen:
+            raise ValueError(
+                f"This model has learned from a frame and takes its columns; got the unknown feature {unknown[0]!r}. "
+                "Train with dicts from the start to let features come as they will."
+            )
+        added: list[Hashable] = unknown if grow else []
+        if unknown and not grow:
+            x = {name: value for name, value in x.items() if name in vocabulary}
+        for name in added:
+            vocabulary[name] = len(vocabulary)
         try:
-            indices = [vocabulary[name] for name in x]
-            values = list(x.values())
-        except KeyError:
-            if self.frozen:
-                unknown = next(name for name in x if name not in vocabulary)
-                raise ValueError(
-                    f"This model has learned from a frame and takes its columns; got the unknown feature {unknown!r}. "
-                    "Train with dicts from the start to let features come as they will."
-                ) from None
-            if grow:
-                added = [name for name in x if name not in vocabulary]
-                for name in added:
-                    vocabulary[name] = len(vocabulary)
-                self.add_features(len(vocabulary))
-            pairs = [(vocabulary[name], value) for name, value in x.items() if name in vocabulary]
-            indices, values = [index for index, _ in pairs], [value for _, value in pairs]
-        try:
-            return self._one_row.fill(indices, values, self.dtype), added
-        except (TypeError, ValueError):
+            self._dict_row.fill(x, vocabulary)
+        except (struct.error, OverflowError):
             self._forget_features(added)
             wrong = next(name for name, value in x.items() if not _is_number(value))
             raise ValueError(
                 f"The features of an example must be numbers; {wrong!r} is {x[wrong]!r}. Turn a category into a feature of its "
                 f"own, for instance {{{f'{wrong}={x[wrong]}'!r}: 1}}."
             ) from None
+        self.add_features(len(vocabulary))
+        return self._dict_row, added
 
     def _forget_features(self, added: list[Hashable]) -> None:
         if added and self.features is not None:
             for name in added:
                 del self.features[name]
             self.n_features = len(self.features)
+            self._dict_row = _DictRow(self.dtype)
 
     # ---- read out ----
 
@@ -477,25 +545,41 @@ class Model:
             raise ValueError(table.describe_bad_row(int(bad[0])))
 
 
-class _RowBuffer:
-    """Room for one example, used again and again."""
+class _DictRow:
+    """The last dict as columns and values, at addresses that are known: records of a stream mostly have the same names."""
 
-    def __init__(self) -> None:
-        self.label = np.zeros(1, np.int64)
-        self.weight = np.ones(1)
-        self.order = np.zeros(1, np.int64)
-        self.boundaries = np.zeros(2, np.int64)
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self.names: tuple[Any, ...] | None = None
 
-    def fill(self, indices: list[int], values: list[Any], dtype: Any) -> CSR:
-        """One sparse row, sorted."""
-        count = len(indices)
-        numbers = np.array(values) if count else np.zeros(0)
-        if numbers.dtype.kind not in "bfiu" or numbers.shape != (count,):
-            raise TypeError("not numbers")
-        row = CSR(self.boundaries, np.array(indices, np.int64), numbers.astype(dtype, copy=False))
-        self.boundaries[1] = count
-        shared_kernels().sort_row(row.indices, row.values, count)
-        return row
+    def fill(self, x: Mapping[Any, Any], vocabulary: dict[Hashable, int]) -> None:
+        """Take another dict; an unknown name raises KeyError, a value that is no number struct.error or OverflowError."""
+        names = tuple(x)
+        if names != self.names:
+            indices = array("q", map(vocabulary.__getitem__, names))
+            self.count = len(names)
+            self.values = np.empty(self.count, self.dtype)
+            self.memory = self.values.data
+            self.pack = struct.Struct(f"{self.count}{self.dtype.char}").pack_into
+            self.indices_address, self.values_address = indices.buffer_info()[0], self.values.ctypes.data
+            self.indices, self.names = indices, names
+        self.pack(self.memory, 0, *x.values())
+
+    def arrays(self) -> tuple[Codes, NDArray[Any]]:
+        """Copies of columns and values."""
+        return np.array(self.indices, np.int64), self.values.copy()
+
+
+def _kind_of_label(label: Any) -> str:
+    """Strings, or numbers and booleans; anything else is refused."""
+    if isinstance(label, str | np.str_):
+        return "string"
+    if isinstance(label, bool | int | float | np.bool_ | np.integer | np.floating) and math.isfinite(label):
+        return "number"
+    raise ValueError(
+        f"A label must be a string, a boolean or a finite number; got {label!r}. Leave out examples without a label, or give "
+        "them a class of their own."
+    )
 
 
 def _is_number(value: Any) -> bool:

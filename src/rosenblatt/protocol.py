@@ -6,16 +6,32 @@ where it stopped (``counts[POSITION]``); its return value says why it came back.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, uint64
+from numba import carray, njit, uint64
+from numba.extending import overload
 from numpy.typing import NDArray
 
+from .lanes import pointer
 from .multiclass import ONE_VS_REST, share, top_rival
-from .rows import IDENTITY, TILE, add, add_columns, dot, dots, refresh, refresh_columns, row, squared_norm
+from .rows import (
+    CSR,
+    IDENTITY,
+    TILE,
+    add,
+    add_columns,
+    dot,
+    dots,
+    refresh,
+    refresh_columns,
+    row,
+    sort_row,
+    squared_norm,
+)
 
-__all__ = ["ON_ZERO", "Settings", "State", "many_classes", "two_classes"]
+__all__ = ["ON_ZERO", "Settings", "State", "many_classes", "pack", "two_classes"]
 
 # Why a pass came back.
 DONE, BAD_VALUE, LOG_FULL, RUN_REACHED, TOO_LARGE = range(5)
@@ -78,6 +94,91 @@ class Settings(NamedTuple):
     on_zero: int
     scheme: int
     link: int
+
+
+# Handing a kernel an array costs 0.2 µs: too much, for one example, with the fifteen arrays of a run. So they go as one
+# array of addresses, which the model keeps up to date; the weights go along to say their type.
+
+
+def pack(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """The addresses and shapes of a run's arrays: those of `State` but `w`, then params, settings, label, weight, order."""
+    return np.array([(a.ctypes.data, a.shape[0], a.shape[1] if a.ndim == 2 else 1) for a in arrays], np.int64)
+
+
+@njit(nogil=True)
+def floats(packed: Any, place: Any) -> Any:
+    """A packed vector of float64."""
+    return carray(pointer(packed[place, 0]), (packed[place, 1],), np.float64)
+
+
+@njit(nogil=True)
+def integers(packed: Any, place: Any) -> Any:
+    """A packed vector of int64."""
+    return carray(pointer(packed[place, 0]), (packed[place, 1],), np.int64)
+
+
+def weights_like(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
+    """A packed array with as many dimensions as `w`."""
+
+
+@overload(weights_like, jit_options={"nogil": True})
+def _weights_like(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
+    def vector(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
+        return carray(pointer(packed[place, 0]), (packed[place, 1],), dtype)
+
+    def matrix(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
+        return carray(pointer(packed[place, 0]), (packed[place, 1], packed[place, 2]), dtype)
+
+    return vector if w.ndim == 1 else matrix
+
+
+@njit(nogil=True)
+def unpack(packed: Any, w: Any) -> Any:
+    """The arrays of a run from their addresses."""
+    steps = carray(pointer(packed[10, 0]), (packed[10, 1], packed[10, 2]), np.float64)
+    state = State(
+        w, floats(packed, 0), weights_like(packed, 1, w, w.dtype), floats(packed, 2),
+        weights_like(packed, 3, w, np.float64), floats(packed, 4), integers(packed, 5), floats(packed, 6),
+        floats(packed, 7), integers(packed, 8), floats(packed, 9), steps,
+    )  # fmt: skip
+    numbers = floats(packed, 12)
+    settings = Settings(numbers[0], numbers[1], int(numbers[2]), int(numbers[3]), int(numbers[4]))
+    return floats(packed, 11), state, settings
+
+
+@njit(nogil=True)
+def one_example(packed: Any, label: Any, importance: Any) -> Any:
+    """Label, weight and order of a run over a single row."""
+    y, weight, order = integers(packed, 13), floats(packed, 14), integers(packed, 15)
+    y[0], weight[0], order[0] = label, importance, 0
+    integers(packed, 5)[POSITION] = 0
+    return y, weight, order
+
+
+@njit(nogil=True)
+def sparse_example(w: Any, indices_address: Any, values_address: Any, count: Any) -> Any:
+    """A row given by the addresses of its entries: a sorted copy."""
+    indptr = np.empty(2, np.int64)
+    indptr[0], indptr[1] = 0, count
+    indices = carray(pointer(indices_address), (count,), np.int64).copy()
+    values = carray(pointer(values_address), (count,), w.dtype).copy()
+    sort_row(indices, values, count)
+    return CSR(indptr, indices, values)
+
+
+@njit(nogil=True)
+def guess_or_reason(reason: Any, packed: Any) -> Any:
+    """The class that the scores of the last example speak for, or, negative, why it was not learned to the end."""
+    if reason != DONE:
+        return -reason
+    scores = floats(packed, 7)
+    if scores.size == 1:
+        return 1 if scores[0] >= 0.0 else 0
+    best = 0
+    for k in range(1, scores.size):
+        if scores[k] > scores[best]:
+            best = k
+    return best
 
 
 @njit(nogil=True)

@@ -346,14 +346,14 @@ def _refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any
 
 
 @njit(**NOGIL)
-def check_csr(indptr: Any, indices: Any, features: Any) -> int:
+def check_csr(indptr: Any, indices: Any, entries: Any, rows: Any, features: Any) -> int:
     """0: sound and sorted without duplicates; 1: sound, but not so; 2: an index or a row boundary is out of range."""
-    if indptr.size == 0 or indptr[0] != 0 or indptr[indptr.size - 1] > indices.size:
+    if indptr.size != rows + 1 or indptr[0] != 0 or indices.size != entries or indptr[rows] > entries:
         return 2
     verdict = 0
-    for i in range(indptr.size - 1):
+    for i in range(rows):
         start, stop = indptr[i], indptr[i + 1]
-        if stop < start or stop > indices.size:
+        if stop < start or stop > entries:
             return 2
         last = -1
         for k in range(start, stop):

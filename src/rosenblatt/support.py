@@ -5,6 +5,7 @@ support rows: one matrix product and one sweep give the votes of all of them.
 """
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,10 @@ class Support:
 
     def widen(self, vectors: int) -> None:
         """Turn the log of one weight vector into that of -w, +w and zeros, or add vectors that never moved."""
+        if vectors == self.steps.shape[1]:
+            return
         self.steps = _more_vectors(self.steps, vectors)
+        self._noted = [(rows, ages, _more_vectors(steps, vectors)) for rows, ages, steps in self._noted]
         self.start_bias = _more_vectors(self.start_bias[None, :], vectors)[0]
         if self.start_coef is not None:
             self.start_coef = np.ascontiguousarray(_more_vectors(self.start_coef.T, vectors).T)
@@ -75,9 +79,10 @@ class Support:
         """Remember updates by the numbers of their rows; `absorb` then copies the rows."""
         self._noted.append((rows, ages.copy(), steps.copy()))
 
-    def forget_noted(self) -> None:
-        """Drop what was noted and not yet absorbed."""
-        self._noted.clear()
+    def snapshot(self) -> Callable[[], None]:
+        """A function that puts everything back as it is now; what was noted and not yet absorbed is dropped."""
+        before = dict(vars(self), _noted=[])
+        return lambda: vars(self).update(before)
 
     def absorb(self, table: Table) -> None:
         """Copy the rows of the noted updates, each of them once."""
@@ -142,6 +147,9 @@ class Support:
                 kernels.vote_many(*first, survived[:1], 0.0, separate, scores, votes)
                 kernels.vote_many(products, entries, self.steps, survived[1:], bias, separate, scores, votes)
             out[start : start + size] = votes.T
+            bad = np.flatnonzero(~np.isfinite(scores).all(axis=0))  # a score that once overflowed stays so
+            if bad.size:
+                raise ValueError(table.describe_bad_row(start + int(bad[0])))
         return out
 
 

@@ -53,11 +53,11 @@ class Table:
 
     def _csr(self, X: Any) -> CSR:
         self.in_place = True
-        verdict = shared_kernels().check_csr(_writable(X.indptr), _writable(X.indices), self.shape[1])
+        verdict = shared_kernels().check_csr(_writable(X.indptr), _writable(X.indices), X.data.size, *self.shape)
         if verdict == 2:
             raise ValueError(
-                f"The column indices of a sparse X must lie in 0..{self.shape[1] - 1} and its row boundaries must rise from 0 "
-                "to the number of entries; this matrix breaks that. Rebuild it from its coordinates."
+                f"The column indices of a sparse X must lie in 0..{self.shape[1] - 1}, one for each value, and its row "
+                "boundaries must rise from 0 to the number of entries; got a matrix that breaks that. Rebuild it from its coordinates."
             )
         if verdict == 1:
             X = X.copy()
