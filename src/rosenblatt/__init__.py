@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .learners.averaged_perceptron import AveragedPerceptron
     from .learners.batch_perceptron import BatchPerceptron
+    from .learners.kernel_perceptron import KernelPerceptron
     from .learners.margin_perceptron import MarginPerceptron
     from .learners.passive_aggressive import PassiveAggressive
     from .learners.perceptron import Perceptron
@@ -15,28 +16,37 @@ if TYPE_CHECKING:
     from .learners.voted_perceptron import VotedPerceptron
     from .learners.winnow import Winnow
     from .rules import rule
+    from .theory import Certificate, certify, margin
 
 __all__ = [
     "AveragedPerceptron",
     "BatchPerceptron",
+    "Certificate",
+    "KernelPerceptron",
     "MarginPerceptron",
     "PassiveAggressive",
     "Perceptron",
     "PocketPerceptron",
     "VotedPerceptron",
     "Winnow",
+    "certify",
+    "margin",
     "rule",
 ]
 
 _HOME = {
     "AveragedPerceptron": "learners.averaged_perceptron",
     "BatchPerceptron": "learners.batch_perceptron",
+    "Certificate": "theory",
+    "KernelPerceptron": "learners.kernel_perceptron",
     "MarginPerceptron": "learners.margin_perceptron",
     "PassiveAggressive": "learners.passive_aggressive",
     "Perceptron": "learners.perceptron",
     "PocketPerceptron": "learners.pocket_perceptron",
     "VotedPerceptron": "learners.voted_perceptron",
     "Winnow": "learners.winnow",
+    "certify": "theory",
+    "margin": "theory",
     "rule": "rules",
 }
 

@@ -7,6 +7,7 @@ is all it takes to turn a step function into an estimator.
 import contextlib
 import dataclasses
 import functools
+import math
 import numbers
 import warnings
 from collections.abc import Callable, Iterator
@@ -25,7 +26,9 @@ from .compiling import step_parameters
 from .model import Model, Rule
 from .multiclass import SCHEMES
 from .table import Table
-from .training import History, Schedule, accuracy, separates, train
+from .theory import bounds
+from .theory.run import RunCertificate
+from .training import History, Schedule, accuracy, length, smallest_margin, train
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -256,11 +259,57 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.mistakes_per_epoch_ = np.array(history.mistakes)
         self.updates_per_epoch_ = np.array(history.updates)
         self.loss_per_epoch_ = np.array(history.losses)
-        self.converged_ = separates(model, model.state.w, model.state.bias, table, codes, weight)
+        lead = smallest_margin(model, model.state.w, model.state.bias, table, codes, weight)
+        certificate = self._certificate(model, history, lead, plain=not weight.size)
+        in_doubt = certificate.margin[0] <= 1e-9 * certificate.radius  # rounding alone could have made it positive
+        if (
+            certificate.status == "separable"
+            and in_doubt
+            and not certificate.verify(X, labels, bool(self.fit_intercept))
+        ):
+            certificate = self._certificate(model, history, 0.0, plain=not weight.size)
+        self.certificate_ = certificate
+        self.converged_ = certificate.status == "separable"
 
     def _train(self, model: Model, table: Table, y: Codes, weight: Floats) -> History:
         """Run the epochs."""
         raise NotImplementedError
+
+    def _certificate(self, model: Model, history: History, lead: float, plain: bool) -> RunCertificate:
+        """What the run has proved; `lead` is the smallest margin of the final weights, `plain` says that all examples count 1."""
+        state, scheme = model.state, model.rule.multiclass
+        stacked = len(model.classes) > 2
+        radius = math.sqrt(state.sums[protocol.REACH])
+        additive = model.rule.link == "identity" and not (stacked and scheme in ("all", "ovr"))
+        upper = history.distance / history.steps if additive and history.steps else math.inf
+        separable = lead > 0.0
+        lower = lead / length(state.w, state.bias) if separable and math.isfinite(lead) else 0.0
+        bound = None
+        if lower > 0.0 and additive and plain:
+            bound = self._mistake_bound(radius * (math.sqrt(2.0) if stacked else 1.0), lower, history)
+        w = state.w[: model.n_features]
+        coef = w[None, :].copy() if w.ndim == 1 else np.ascontiguousarray(w[:, : model.vectors].T)
+        return RunCertificate(
+            status="separable" if separable else "undecided" if history.cycle is None else "inseparable",
+            mistakes=int(state.counts[protocol.MISTAKES]),
+            updates=int(state.counts[protocol.UPDATES]),
+            epochs=len(history.mistakes),
+            radius=radius,
+            margin=(lower, upper),
+            mistake_bound=bound,
+            separator=(coef, state.bias.copy()) if separable else None,
+            combination=None if history.cycle is None else history.cycle / history.cycle.sum(),
+            counts=history.cycle,
+        )
+
+    def _mistake_bound(self, radius: float, margin: float, history: History) -> float | None:
+        """The theorem's bound for rules with steps of one size, `eta0`: on mistakes, or on updates where a margin is asked for."""
+        rate = getattr(self, "eta0", None)
+        if rate is None:
+            return None
+        if self._target() <= 0.0:
+            return bounds.from_starting_weights(radius, margin, history.start_norm, rate)
+        return bounds.margin_rule_updates(radius, margin, self._target(), rate) if history.start_norm == 0.0 else None
 
     def _start(self, model: Model, coef_init: Any, intercept_init: Any) -> None:
         """Starting weights: given, or those of the last fit with `warm_start`."""

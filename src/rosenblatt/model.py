@@ -154,7 +154,7 @@ class Model:
         state = State(
             w, bias, v, v_bias,
             np.zeros(shape if averaging else (0,) * len(shape)), np.zeros(vectors),
-            np.zeros(7, np.int64), np.zeros(4), np.zeros(vectors),
+            np.zeros(7, np.int64), np.zeros(5), np.zeros(vectors),
             np.zeros(log, np.int64), np.zeros(log), np.zeros((log, vectors)),
         )  # fmt: skip
         if linked:

@@ -38,7 +38,7 @@ DONE, BAD_VALUE, LOG_FULL, RUN_REACHED, TOO_LARGE = range(5)
 
 # The places in `State.counts` and `State.sums`.
 POSITION, EXAMPLES, MISTAKES, UPDATES, RUN, GOAL, LOGGED = range(7)
-LOSS, STEPS, SHIFT, AGE = range(4)
+LOSS, STEPS, SHIFT, AGE, REACH = range(5)
 
 UPDATE, POSITIVE, KEEP = range(3)
 ON_ZERO = {"update": UPDATE, "positive": POSITIVE, "keep": KEEP}
@@ -63,7 +63,8 @@ class State(NamedTuple):
     counts
         Position, examples, mistakes, updates, examples since the last update, the run to stop at (0: none), log entries.
     sums
-        Loss of this pass, Σ of the step sizes, the logarithm by which linked weights are scaled down, age.
+        Loss of this pass, Σ of the step sizes, the logarithm by which linked weights are scaled down, Σ of the weights of
+        the examples (their age), the largest ‖x‖² that moved the weights.
     scores
         The scores of the last example, before it was learned.
     log_rows, log_ages, log_steps
@@ -271,6 +272,7 @@ def two_classes(
             counts[LOGGED] += 1
         end_run(counts)
         sums[STEPS] += tau
+        sums[REACH] = max(sums[REACH], norm)
         if result == TOO_LARGE:
             break
     counts[POSITION] = t
@@ -387,6 +389,7 @@ def many_classes(
                 counts[LOGGED] += 1
             end_run(counts)
             sums[STEPS] += longest
+            sums[REACH] = max(sums[REACH], norm)
             break  # the weights have moved: score the next rows anew
     counts[POSITION] = t
     return result

@@ -79,6 +79,11 @@ class Support:
         """Remember updates by the numbers of their rows; `absorb` then copies the rows."""
         self._noted.append((rows, ages.copy(), steps.copy()))
 
+    def noted(self) -> tuple[Integers, Floats]:
+        """The rows and steps of the updates noted since the last `absorb`, in order."""
+        rows, _, steps = (np.concatenate(parts) for parts in zip(*self._noted, strict=True))
+        return rows, steps
+
     def snapshot(self) -> Callable[[], None]:
         """A function that puts everything back as it is now; what was noted and not yet absorbed is dropped."""
         before = dict(vars(self), _noted=[])

@@ -57,7 +57,7 @@ class Table:
         if verdict == 2:
             raise ValueError(
                 f"The column indices of a sparse X must lie in 0..{self.shape[1] - 1}, one for each value, and its row "
-                "boundaries must rise from 0 to the number of entries; got a matrix that breaks that. Rebuild it from its coordinates."
+                "boundaries must rise from 0 to the number of entries; got one that breaks this. Rebuild it from its coordinates."
             )
         if verdict == 1:
             X = X.copy()

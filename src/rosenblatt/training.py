@@ -13,7 +13,7 @@ from . import protocol
 from .model import Model
 from .table import Table
 
-__all__ = ["History", "Schedule", "accuracy", "margins", "separates", "train", "wrong"]
+__all__ = ["History", "Schedule", "accuracy", "length", "margins", "smallest_margin", "train", "wrong"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -39,7 +39,15 @@ class History:
     losses: list[float] = dataclasses.field(default_factory=list)
     scores: list[float] = dataclasses.field(default_factory=list)
     stopped: str = "max_iter"
-    """Why training ended: "no mistakes", "tol" or "max_iter"."""
+    """Why training ended: "no mistakes", "cycle", "tol" or "max_iter"."""
+    cycle: Codes | None = None
+    """How often each example (and rival class) was added on the way back to earlier weights: a proof of inseparability."""
+    distance: float = math.inf
+    """How far the weights are from where they started."""
+    steps: float = 0.0
+    """Σ of the step sizes."""
+    start_norm: float = 0.0
+    """‖w₀‖, the length of the starting weights."""
 
 
 class Epoch(Protocol):
@@ -86,6 +94,8 @@ def train(
     readout_accuracy = None
     if model.readout == "average" and validate is None:
         readout_accuracy = functools.partial(accuracy, model, table, y, weight, in_order)
+    start = (model.state.w.copy(), model.state.bias.copy())
+    watch = _CycleWatch(model, rng) if epoch is None and model.rule.link == "identity" else None
     for number in range(1, schedule.max_iter + 1):
         order = visiting_order(in_order, schedule.shuffle, rng)
         before = model.state.counts.copy()
@@ -109,6 +119,12 @@ def train(
         if history.mistakes[-1] == 0 and history.updates[-1] == 0:
             history.stopped = "no mistakes"
             break
+        if watch is not None and watch.returned(model, rng):
+            history.cycle = watch.prove(model, schedule, table, y, weight, in_order)
+            watch = None
+            if history.cycle is not None and schedule.tol is None:
+                history.stopped = "cycle"
+                break
         if finished is not None and finished():
             history.stopped = "tol"
             break
@@ -122,7 +138,68 @@ def train(
                     history.stopped = "tol"
                     break
                 best_readout, waiting = lagging, 0
+    history.distance = length(model.state.w - start[0], model.state.bias - start[1])
+    history.start_norm = length(*start)
+    history.steps = float(model.state.sums[protocol.STEPS])
     return history
+
+
+def length(w: NDArray[Any], bias: Floats) -> float:
+    """The length of weights and biases together."""
+    return math.sqrt(float(np.sum(np.square(w, dtype=np.float64)) + np.sum(np.square(bias))))
+
+
+class _CycleWatch:
+    """Notices when the weights return to those of an earlier epoch (Brent's method: it remembers epochs 1, 2, 4, 8 …)."""
+
+    def __init__(self, model: Model, rng: np.random.RandomState) -> None:
+        self.power = 1
+        self._remember(model, rng)
+
+    def _remember(self, model: Model, rng: np.random.RandomState) -> None:
+        self.w, self.bias = model.state.w.copy(), model.state.bias.copy()
+        self.updates, self.rng, self.epochs = int(model.state.counts[protocol.UPDATES]), rng.get_state(), 0
+
+    def returned(self, model: Model, rng: np.random.RandomState) -> bool:
+        """Whether the weights moved and are back where they were; asked once after each epoch."""
+        self.epochs += 1
+        state = model.state
+        moved = int(state.counts[protocol.UPDATES]) > self.updates
+        if moved and np.array_equal(state.bias, self.bias) and np.array_equal(state.w, self.w):
+            return True
+        if self.epochs == self.power:
+            self.power *= 2
+            self._remember(model, rng)
+        return False
+
+    def prove(
+        self, model: Model, schedule: Schedule, table: Table, y: Codes, weight: Floats, rows: Codes
+    ) -> Codes | None:
+        """Run the same epochs once more, count who was added, and check that it adds up to exactly 0: floats can fake it."""
+        from .theory.exact import exact_cycle
+
+        many = len(model.classes) > 2
+        if weight.size or (many and (model.rule.multiclass != "max" or len(table) * len(model.classes) > 10**7)):
+            return None
+        again = Model(model.rule, readout="vote", n_features=model.n_features, dtype=model.dtype)
+        again.add_class(*model.classes)
+        np.copyto(again.state.w, self.w)
+        np.copyto(again.state.bias, self.bias)
+        rng = np.random.RandomState()
+        rng.set_state(self.rng)
+        for _ in range(self.epochs):
+            again.run(table, y, weight, visiting_order(rows, schedule.shuffle, rng))
+        added, steps = again.support.noted() if again.support is not None else (rows, self.bias)
+        if np.ptp(np.abs(steps).max(axis=1)):
+            return None  # steps of different sizes: not a sum of whole examples
+        if many:
+            counts = np.zeros((len(table), len(model.classes)), np.int64)
+            np.add.at(counts, (added, steps.argmin(axis=1)), 1)
+        else:
+            counts = np.bincount(added, minlength=len(table))
+        matrix = table.as_scipy() if table.sparse else table.rows
+        proof = exact_cycle(matrix, y if many else 2 * y - 1, counts, model.rule.fit_intercept)
+        return None if proof is None else counts
 
 
 def visiting_order(in_order: Codes, shuffle: bool | str, rng: np.random.RandomState) -> Codes:
@@ -132,16 +209,17 @@ def visiting_order(in_order: Codes, shuffle: bool | str, rng: np.random.RandomSt
     return rng.permutation(in_order) if shuffle else in_order
 
 
-def separates(model: Model, w: NDArray[Any], bias: Floats, table: Table, y: Codes, weight: Floats) -> bool:
-    """Whether these weights put every example strictly on its side; stops at the first that is not."""
-    start, size = 0, 64
+def smallest_margin(model: Model, w: NDArray[Any], bias: Floats, table: Table, y: Codes, weight: Floats) -> float:
+    """The smallest y·score if these weights put every example strictly on its side, else the first that they do not."""
+    start, size, smallest = 0, 64, math.inf
     while start < len(table):
         part = np.arange(start, min(start + size, len(table)))
         part = part[weight[part] != 0] if weight.size else part
-        if (margins(model.raw_scores(table, w, bias, part), y[part]) <= 0.0).any():
-            return False
+        smallest = min(smallest, float(margins(model.raw_scores(table, w, bias, part), y[part]).min(initial=math.inf)))
+        if smallest <= 0.0:
+            break
         start, size = start + size, size * 4
-    return True
+    return smallest
 
 
 def margins(scores: Floats, y: Codes) -> Floats:

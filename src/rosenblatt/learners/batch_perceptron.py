@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt import protocol
 from rosenblatt.estimator import LinearClassifier, positive
 from rosenblatt.model import Model
 from rosenblatt.table import Table
@@ -91,10 +92,11 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
         # The online pass does it all; its steps only go to Δ instead of to the weights.
         model.state = weights._replace(v=change, v_bias=change_bias)
         count = float(weight.sum()) if weight.size else float(len(table))
-        smallest = False
+        smallest, steps = False, 0.0
 
         def epoch(order: NDArray[np.int64]) -> None:
-            nonlocal smallest
+            nonlocal smallest, steps
+            before = weights.sums[protocol.STEPS]
             change[...], change_bias[:] = 0.0, 0.0
             model.run(table, y, weight, order)
             if self.variant != "fixed-increment":
@@ -110,11 +112,15 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
                     )
             np.add(weights.w, alpha * change, out=weights.w, casting="same_kind")
             np.add(weights.bias, alpha * change_bias, out=weights.bias)
+            steps += (
+                alpha * (weights.sums[protocol.STEPS] - before) / (1.0 if self.variant == "fixed-increment" else count)
+            )
             smallest = float(np.sum(np.square(change, dtype=np.float64)) + np.sum(change_bias**2)) < self.epsilon**2
 
         schedule = Schedule(max_iter=self.max_iter, tol=None, shuffle=False, verbose=self.verbose)
         history = train(model, schedule, table, y, weight, epoch=epoch, finished=lambda: smallest)
-        model.state = weights._replace(counts=model.state.counts)
+        history.steps = steps
+        model.state = weights
         return history
 
 

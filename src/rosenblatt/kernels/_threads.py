@@ -1,0 +1,37 @@
+"""Compiled loops over rows on all cores: they release the GIL, so plain threads are enough.
+
+Numba's own `prange` is not used: its default threading layer ends the process when two Python threads meet in it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+
+_SMALL = 200_000  # elements below which starting threads costs more than it saves
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """One pool per process: threads do not survive a fork."""
+    return ThreadPoolExecutor(max_workers=_cores(), thread_name_prefix="rosenblatt-kernels")
+
+
+def in_row_threads(part: Callable[[int, int], None], rows: int, work: int) -> None:
+    """Call part(start, stop) for consecutive ranges of rows that cover all of them, in parallel if it is worth it."""
+    count = min(_cores(), rows)
+    if count < 2 or work < _SMALL:
+        part(0, rows)
+        return
+    cuts = [rows * k // count for k in range(count + 1)]
+    others = [_pool(os.getpid()).submit(part, a, b) for a, b in pairwise(cuts[1:])]
+    part(cuts[0], cuts[1])
+    for other in others:
+        other.result()

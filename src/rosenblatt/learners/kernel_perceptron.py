@@ -1,0 +1,394 @@
+"""Kernel perceptron: the dual form, with any kernel (Rosenblatt 1958; Aizerman, Braverman & Rozonoer 1964).
+
+Y. Freund and R. E. Schapire, "Large margin classification using the perceptron algorithm", Machine Learning 37, 1999.
+
+    on a mistake (y w·φ(x) <= 0):  w = w + y φ(x),  so  w = Σ over the mistakes of y_i φ(x_i)
+    w·φ(x) = Σ y_i k(x_i, x): only kernel values are ever needed
+    last: w.  average: the mean of the weights in force after each example.  vote: Σ c_i sign(w_i·φ(x))
+
+On data separable with margin gamma in feature space, mistakes <= max k(x, x) / gamma^2. Departures: a zero score casts
+no vote; for many classes trained together (not one-vs-rest) each weight vector votes for its highest-scoring class.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+
+from rosenblatt.kernels.functions import resolve_gamma
+from rosenblatt.kernels.model import KernelModel, Settings
+from rosenblatt.kernels.readouts import winners
+from rosenblatt.kernels.rows import Array, Block, Floats, Integers
+from rosenblatt.kernels.streams import (
+    array_row,
+    canonical,
+    class_numbers,
+    dict_row,
+    extend_vocabulary,
+    join_classes,
+    not_negative,
+    segments,
+)
+from rosenblatt.kernels.training import no_progress, visiting_orders
+
+__all__ = ["KernelPerceptron"]
+
+
+class KernelPerceptron(ClassifierMixin, BaseEstimator):
+    """Perceptron in the feature space of a kernel.
+
+    Parameters
+    ----------
+    kernel : {"poly", "rbf", "linear", "sigmoid", "precomputed"} or callable, default="poly"
+        "poly" is (gamma x·z + coef0)^degree, "rbf" exp(-gamma |x - z|^2), "sigmoid" tanh(gamma x·z + coef0). A callable
+        gets two blocks of rows and returns the matrix of kernel values. With "precomputed" X is that matrix.
+    degree : int, default=3
+        Power of the polynomial kernel, at least 1. Raising it bends the boundary more.
+    gamma : float, "auto", "scale" or None, default=None
+        Scale of the inner product or distance, above 0. Raising it makes the kernel more local. "auto" is
+        1 / n_features, "scale" 1 / (n_features * X.var()), `fit` only. None is 1 for "poly", as in the paper, and
+        "auto" otherwise.
+    coef0 : float, default=1.0
+        Constant of "poly" and "sigmoid". Raising it weighs the lower powers more; 0 removes the bias.
+    readout : {"last", "average", "vote"}, default="last"
+        How the run is read. May be changed after training with `set_params`.
+    normalize : bool, default=False
+        Divide each score by the length of its weight vector in feature space. May be changed after training.
+    multiclass : {"max", "all", "uniform", "proportional", "ovr"}, default="max"
+        How many classes share a mistake; "ovr" trains one learner per class, as Freund & Schapire did.
+    on_zero : {"update", "positive", "keep"}, default="update"
+        What a score of exactly 0, or a tie, counts as. "keep" can only continue a trained model.
+    max_iter : int, default=1000
+        Most passes over the data, at least 1.
+    tol : float or None, default=1e-3
+        Stop when the share of mistakes per example has not fallen by this much for `n_iter_no_change` passes.
+        None: until a pass makes no mistake, or `max_iter`.
+    n_iter_no_change : int, default=5
+        Passes without improvement before `tol` stops the training.
+    shuffle : bool or "replacement", default=True
+        Visit in a fresh seeded order each pass, in the given one, or by drawing with replacement. `fit` only.
+    random_state : int, RandomState or None, default=0
+        Seed of the orders and of random eviction.
+    budget : int or None, default=None
+        Most support rows to keep, at least 1. Raising it costs time and memory and forgets less.
+    budget_policy : {"random", "forgetron", "projectron++"}, default="random"
+        What happens to a full support set.
+    eta : float, default=0.1
+        Projectron++ only: what a projection may lose, as a share of the longest φ(x), above 0. Raising it keeps fewer
+        rows.
+    block_size : int, default=512
+        Examples per matrix product. Changes speed and memory, not the mistakes (up to rounding).
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        Sorted after `fit`; in order of arrival in a stream.
+    support_ : array of shape (n_support,)
+        Numbers of the support examples, counted over everything learned.
+    dual_coef_ : array of shape (1 or n_classes, n_support)
+        What each support row adds to the last weights; row 0 of two classes is the score of `classes_[1]`.
+    support_vectors_ : array or CSR matrix of shape (n_support, n_features)
+    mistakes_, updates_ : int
+        In all; one-vs-rest counts those of every class.
+    mistakes_per_epoch_ : array of shape (n_iter_,)
+    n_iter_ : int
+    converged_ : bool
+        The last weights of `fit` got every training example strictly right.
+    n_features_in_ : int
+    """
+
+    _vocabulary: dict[Any, int] | None = None  # names of the features, if rows are dicts
+
+    def __init__(
+        self,
+        kernel: str | Callable[[Any, Any], Any] = "poly",
+        *,
+        degree: int = 3,
+        gamma: float | str | None = None,
+        coef0: float = 1.0,
+        readout: str = "last",
+        normalize: bool = False,
+        multiclass: str = "max",
+        on_zero: str = "update",
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        n_iter_no_change: int = 5,
+        shuffle: bool | str = True,
+        random_state: Any = 0,
+        budget: int | None = None,
+        budget_policy: str = "random",
+        eta: float = 0.1,
+        block_size: int = 512,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.readout = readout
+        self.normalize = normalize
+        self.multiclass = multiclass
+        self.on_zero = on_zero
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.budget = budget
+        self.budget_policy = budget_policy
+        self.eta = eta
+        self.block_size = block_size
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse rows are welcome; a precomputed kernel is pairwise."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    # ------------------------------------------------------------------ learning
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a whole set, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, n_features); kernel="precomputed": (n, n) kernel values
+        y : array of shape (n,)
+        sample_weight : array of shape (n,) or None
+            Factors of the updates, at least 0; an example of weight 0 is left out.
+        """
+        with self._unchanged_after_an_error():
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._check_passes()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "X of KernelPerceptron must be a square matrix of kernel values between the training examples when "
+                f'kernel="precomputed"; got shape {X.shape}. Pass kernel values, or name a kernel to compute them.'
+            )
+        classes = unique_labels(y)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y of KernelPerceptron must hold at least 2 classes to fit; got 1 class, {classes[0]!r}. "
+                "Use partial_fit with `classes` for a stream that has only shown one."
+            )
+        weight = not_negative(_check_sample_weight(sample_weight, X, dtype=np.float64))
+        kept = np.flatnonzero(weight > 0.0)
+        if len(kept) == 0:
+            raise ValueError(
+                "`sample_weight` of KernelPerceptron must have a value above 0; got only zeros. Leave it out to weigh "
+                "all examples alike."
+            )
+        random = check_random_state(self.random_state)
+        model = KernelModel(self._settings(X, random), len(classes))
+        data = Block.of(canonical(X), np.arange(X.shape[0], dtype=np.int64))
+        numbers = np.searchsorted(classes, y).astype(np.int64)
+
+        def enough(mistakes: list[int]) -> bool:
+            return self.tol is not None and no_progress(mistakes, len(kept), self.tol, self.n_iter_no_change)
+
+        passes = visiting_orders(kept, self.shuffle, random, self.max_iter)
+        converged = model.fit(data, numbers, weight, passes, enough)
+        self._vocabulary = None
+        self._install(model, classes)
+        self.converged_ = converged
+        if self.tol is not None and self.n_iter_ == self.max_iter and model.epochs[-1] and not enough(model.epochs):
+            warnings.warn(
+                f"KernelPerceptron reached max_iter={self.max_iter} before `tol` was met; raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn examples in the order given, continuing from what was learned before.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`
+        classes : array or None
+            Classes to know from the start, sorted; others join when they first arrive.
+        """
+        self._refuse_precomputed_stream()
+        first = not hasattr(self, "_model")
+        with self._unchanged_after_an_error():
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
+            check_classification_targets(y)
+            weight = not_negative(_check_sample_weight(sample_weight, X, dtype=np.float64))
+            known = np.unique(np.asarray(classes)) if classes is not None else None
+            self._learn(canonical(X), column_or_1d(y), weight, known, first)
+        return self
+
+    def learn_one(self, x: Any, y: Any) -> Any:
+        """Learn one example, a dict or a 1-D array; return the prediction made before learning (None at first)."""
+        self._refuse_precomputed_stream()
+        first = not hasattr(self, "_model")
+        predicted = None if first else self.predict_one(x)
+        vocabulary = None if first else self._vocabulary
+        if isinstance(x, Mapping) and (first or vocabulary is not None):
+            vocabulary = extend_vocabulary(vocabulary or {}, x)
+        row = self._row(x, vocabulary, first)
+        self._learn(row, np.asarray([y]), np.ones(1), None, first)
+        self._vocabulary = vocabulary
+        self.n_features_in_ = row.shape[1]
+        return predicted
+
+    def predict_one(self, x: Any) -> Any:
+        """Predict one example, a dict or a 1-D array; None before any label was seen."""
+        if not hasattr(self, "_model"):
+            return None
+        row = self._row(x, self._vocabulary, False)
+        return self._labels(self._model.decide(Block.of(row), self.readout, self.normalize))[0]
+
+    def _learn(self, X: Any, y: Array, weight: Floats, classes: Array | None, first: bool) -> None:
+        known: Array = np.asarray([]) if first else self.classes_
+        if classes is not None:
+            known = join_classes(known, classes)
+        model = self._new_model(X) if first else self._model
+        model.set_on_zero(self.on_zero)
+        before = model.snapshot(single=len(y) == 1)
+        kept = np.flatnonzero(weight > 0.0)
+        try:
+            # A new class takes part from its first example on, however the stream is cut into calls.
+            for part, known in segments(y[kept], known):  # noqa: B020
+                which = kept[part]
+                model.grow(len(known))
+                model.learn(Block.of(X[which]), class_numbers(y[which], known), weight[which])
+            model.grow(len(known))
+        except Exception:
+            model.restore(before)
+            raise
+        self._install(model, known)
+        self.converged_ = False
+
+    # ------------------------------------------------------------------ answers
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores: of `classes_[1]` against `classes_[0]`, shape (n,), or one per class, shape (n, n_classes)."""
+        check_is_fitted(self, "classes_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        scores = self._model.decide(Block.of(canonical(X)), self.readout, self.normalize)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Array:
+        """Class labels; at a score of exactly 0 the second of two classes, in a tie the first of the tied."""
+        scores = self.decision_function(X)
+        return self._labels(scores[:, None] if scores.ndim == 1 else scores)
+
+    def _labels(self, scores: Floats) -> Array:
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(scores))
+        return np.asarray(self.classes_[winners(scores)])
+
+    @property
+    def support_(self) -> Integers:
+        """Numbers of the support examples."""
+        return self._model.machine.rows.ids.copy()
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """What each support row adds to the last weights."""
+        return self._model.dual().T
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support rows."""
+        rows = self._model.machine.rows
+        return rows.slice(0, len(rows)).rows if len(rows) else np.empty((0, self.n_features_in_))
+
+    # ------------------------------------------------------------------ details
+
+    @contextmanager
+    def _unchanged_after_an_error(self) -> Iterator[None]:
+        """Put every attribute back if something is raised inside."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except Exception:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _install(self, model: KernelModel, classes: Array) -> None:
+        machine = model.machine
+        self._model = model
+        self.classes_ = classes
+        self.mistakes_, self.updates_ = machine.n_mistakes, machine.n_updates
+        streamed = machine.n_mistakes - sum(model.epochs)
+        self.mistakes_per_epoch_ = np.array([*model.epochs, *([streamed] if streamed or not model.epochs else [])])
+        self.n_iter_ = max(1, len(model.epochs))
+
+    def _new_model(self, X: Any) -> KernelModel:
+        return KernelModel(self._settings(X, check_random_state(self.random_state)), 0)
+
+    def _settings(self, X: Any, random: np.random.RandomState) -> Settings:
+        return Settings(
+            kernel=self.kernel,
+            degree=self.degree,
+            gamma=resolve_gamma(self.kernel, self.gamma, X),
+            coef0=self.coef0,
+            multiclass=self.multiclass,
+            on_zero=self.on_zero,
+            budget=self.budget,
+            budget_policy=self.budget_policy,
+            eta=self.eta,
+            seed=int(random.randint(2**31 - 1)) if self.budget is not None else 0,
+            block_size=self.block_size,
+        )
+
+    def _check_passes(self) -> None:
+        if isinstance(self.max_iter, bool) or self.max_iter < 1:
+            raise ValueError(
+                f"`max_iter` of KernelPerceptron must be at least 1; got {self.max_iter!r}. One pass is often enough."
+            )
+        if not (isinstance(self.shuffle, (bool, np.bool_)) or self.shuffle == "replacement"):
+            raise ValueError(
+                f'`shuffle` of KernelPerceptron must be True, False or "replacement"; got {self.shuffle!r}. '
+                "Use False to visit in the given order."
+            )
+
+    def _row(self, x: Any, vocabulary: dict[Any, int] | None, first: bool) -> Any:
+        if not isinstance(x, Mapping):
+            if vocabulary is not None:
+                raise ValueError(
+                    "x of KernelPerceptron must be a dict, as at the start of this stream; got an array. "
+                    "Keep to one kind of row per model."
+                )
+            return array_row(x, None if first else self.n_features_in_)
+        if vocabulary is None and hasattr(self, "feature_names_in_"):
+            return array_row([x.get(name, 0.0) for name in self.feature_names_in_], None)
+        if vocabulary is None:
+            raise ValueError(
+                "x of KernelPerceptron must be a 1-D array, as in the data learned before; got a dict. "
+                "Keep to one kind of row per model."
+            )
+        if first and self.kernel not in ("poly", "linear") and not isinstance(self.gamma, (int, float)):
+            raise ValueError(
+                f"`gamma` of KernelPerceptron must be a number when rows are dicts; got {self.gamma!r}, which needs "
+                "the number of features. Give gamma a number above 0."
+            )
+        return dict_row(x, vocabulary)
+
+    def _refuse_precomputed_stream(self) -> None:
+        if self.kernel == "precomputed":
+            raise ValueError(
+                '`kernel` of KernelPerceptron must be a function of rows to learn from a stream; got "precomputed". '
+                "Use fit with the whole matrix, or name the kernel."
+            )
+        if self.gamma == "scale":
+            raise ValueError(
+                '`gamma` of KernelPerceptron must be a number, "auto" or None to learn from a stream; got "scale", '
+                "which needs the whole set. Use fit, or give gamma a number."
+            )

@@ -1,0 +1,70 @@
+"""A proof in floating point that a combination vanishes: error bounds instead of exact numbers.
+
+Solving for the exact weights of a combination takes the cube of its size in long integers. That they exist and are positive
+can be proved much sooner, with an approximate inverse and a bound on every rounding error (S. M. Rump, "Verification
+methods", Acta Numerica 19, 2010, section 10). The exact weights are then computed only when somebody looks at them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from rosenblatt.theory.problem import Floats, Integers, Problem
+
+__all__ = ["vanishing_combination"]
+
+
+def vanishing_combination(problem: Problem, rows: Integers) -> Floats | None:
+    """Weights near positive ones, with sum 1, that combine the rows to exactly 0; None if their existence is not proved.
+
+    Only for as many rows as there are unknowns (the generic case): the weights solve a square system Mλ = e, whose rows
+    are the features and one row of ones.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, scaled so that its largest numbers are near 1.
+    rows : ndarray of int64
+        Affinely independent rows.
+
+    Returns
+    -------
+    ndarray or None
+    """
+    examples, parts = problem.rows(rows)
+    # The blocks of Kesler's rows add up to 0, so that the last one follows from the others.
+    blocks = problem.blocks - problem.stacked
+    size = len(rows)
+    if size != blocks * problem.width + 1:
+        return None
+    base = problem.base[examples]
+    values = base.toarray() if sp.issparse(base) else base
+    nonzero = np.abs(values[values != 0])
+    if nonzero.size == 0 or nonzero.min() < 1e-150 or nonzero.max() > 1e150:
+        return None  # products might underflow, and scaled numbers might not be exact
+    matrix = np.zeros((size, size))
+    matrix[-1] = 1.0
+    for k, pairs in enumerate(parts):
+        for c, sign in pairs:
+            if c < blocks:
+                matrix[c * problem.width : (c + 1) * problem.width, k] = sign * values[k]
+    try:
+        inverse = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return None
+    weights: Floats = np.array(inverse[:, -1], dtype=np.float64)
+    if not np.isfinite(inverse).all() or weights.min() <= 0:
+        return None
+    # A dot product of n terms is off by at most about n·ε/2 times that of the absolute values; doubled to be safe.
+    unit = (size + 8) * np.finfo(np.float64).eps
+    tiny = 1e-150
+    defect = np.abs(np.eye(size) - inverse @ matrix) + unit * (np.abs(inverse) @ np.abs(matrix) + np.eye(size)) + tiny
+    contraction = float(defect.sum(axis=1).max()) * (1 + unit)
+    if not contraction < 0.5:
+        return None
+    right = np.zeros(size)
+    right[-1] = 1.0
+    residual = np.abs(right - matrix @ weights) + unit * (np.abs(matrix) @ weights + right) + tiny
+    error = float((np.abs(inverse) @ residual).max()) * (1 + 2 * unit) / (1 - contraction)
+    return weights if weights.min() > 1.01 * error else None

@@ -1,0 +1,198 @@
+"""The point of the rows' convex hull that is nearest to the origin, in floating point.
+
+Wolfe's algorithm (P. Wolfe, "Finding the nearest point in a polytope", Mathematical Programming 11, 1976). The nearest
+point x is the largest-margin separator and ‖x‖ its margin; if x = 0, its weights prove that there is no separator.
+It keeps a corral: affinely independent rows whose hull has x in its interior. Each step adds the row with the lowest
+⟨z, x⟩, moves to the nearest point of the corral's affine hull and drops the rows that stand in the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from rosenblatt.theory import kernels
+from rosenblatt.theory.problem import Floats, Integers, Problem
+
+__all__ = ["NearestPoint", "nearest_point"]
+
+Reason: TypeAlias = Literal["separated", "zero", "optimal", "stalled", "out of steps"]
+
+LARGEST_CORRAL = 6000
+
+# A weight at or below this counts as 0: rounding leaves about 1e-16 where the truth is 0.
+NOTHING = 1e-13
+
+
+@dataclass(frozen=True)
+class NearestPoint:
+    """Where a run of Wolfe's algorithm ended.
+
+    Attributes
+    ----------
+    reason : str
+        "separated", "zero" (x vanishes up to rounding), "optimal", "stalled" or "out of steps".
+    point : ndarray
+        The last x.
+    corral : ndarray of int64
+        The rows that x combines.
+    weights : ndarray
+        Their weights: positive, with sum 1.
+    separator : ndarray
+        The x with the largest margin of all that were seen.
+    steps : int
+        How many rows were added.
+    """
+
+    reason: Reason
+    point: Floats
+    corral: Integers
+    weights: Floats
+    separator: Floats
+    steps: int
+
+
+def nearest_point(problem: Problem, tol: float | None, max_steps: int) -> NearestPoint:
+    """Run Wolfe's algorithm in floating point.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows, scaled so that their squares neither overflow nor vanish.
+    tol : float or None
+        Stop when the margin of the best separator and ‖x‖ differ by this part of ‖x‖; None: at the first separator.
+    max_steps : int
+        How many rows may be added.
+
+    Returns
+    -------
+    NearestPoint
+    """
+    corral = _Corral(problem)
+    square = float(corral.x @ corral.x)
+    best_margin, best = -np.inf, corral.x
+    step = 0
+
+    def result(reason: Reason) -> NearestPoint:
+        size = corral.size
+        return NearestPoint(reason, corral.x, corral.rows[:size].copy(), corral.weights[:size].copy(), best, step)
+
+    while True:
+        length = float(np.sqrt(square))
+        if length <= 1e-13 * corral.scale:
+            return result("zero")
+        scores = problem.scores(corral.x)
+        row = int(np.argmin(scores))
+        lowest = float(scores[row])
+        if lowest / length > best_margin:
+            best_margin, best = lowest / length, corral.x
+        enough = 1e-14 * (problem.width + 8) * corral.scale if tol is None else (1.0 - tol) * length
+        if best_margin > 0 and best_margin >= enough:
+            return result("separated")
+        if lowest >= square - 1e-14 * corral.scale * length or row in corral.rows[: corral.size]:
+            return result("optimal")
+        if step >= max_steps or corral.size >= LARGEST_CORRAL:
+            return result("out of steps")
+        step += 1
+        if not corral.add(row):
+            return result("stalled")
+        # The last digits only count for the margin, or once x is short.
+        corral.settle(careful=tol is not None or length < 1e-4 * corral.scale)
+        before, square = square, float(corral.x @ corral.x)
+        if corral.size == 0 or square >= before:
+            return result("stalled")
+
+
+class _Corral:
+    """Affinely independent rows, their weights, and the point x that they combine to.
+
+    The matrix A has one column per row z, with the constant σ on top. Only the factor R of AᵀA = RᵀR is kept, and
+    every solve is corrected once with A itself: that makes R nearly as accurate as that of a full QR, without its
+    memory.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.arrays = (*problem.arrays(), problem.target, problem.stacked)
+        self.shape = (problem.blocks, problem.width)
+        self.scale = float(problem.norms.max()) * (np.sqrt(2.0) if problem.stacked else 1.0)
+        first = int(np.argmin(problem.norms))
+        first_block = int(problem.target[first] == 0) if problem.stacked else 0
+        self.size = 1
+        self.rows = np.full(32, first * problem.blocks + first_block, dtype=np.int64)
+        self.weights = np.ones(32)
+        self.factor = np.zeros((32, 32))
+        self.x = self._combine(self.weights[:1])
+        self.factor[0, 0] = np.sqrt(self.x @ self.x + self.scale**2)
+
+    def _combine(self, weights: Floats, first: int = 0) -> Floats:
+        out = np.zeros(self.shape)
+        kernels.combine(*self.arrays, self.rows[first : first + len(weights)], weights, out)
+        return out.ravel()
+
+    def _solve(self, vector: Floats, top: float) -> tuple[Floats, Floats]:
+        """R⁻ᵀAᵀ(top, vector), and R⁻¹ times that: the coefficients of its projection onto the columns of A."""
+        shaped = vector.reshape(self.shape)
+        solved = kernels.project(*self.arrays, self.rows[: self.size], shaped, self.factor, self.scale, top)
+        return solved[0], solved[1]
+
+    def add(self, row: int) -> bool:
+        """Take a row in with weight 0; false if it depends on the others up to rounding."""
+        size = self.size
+        if size == len(self.rows):
+            self.rows = np.resize(self.rows, 2 * size)
+            self.weights = np.resize(self.weights, 2 * size)
+            self.factor = np.pad(self.factor, (0, size))
+        self.rows[size] = row
+        self.weights[size] = 0.0
+        vector, top = self._combine(np.ones(1), first=size), self.scale
+        whole = float(vector @ vector) + top**2
+        column = np.zeros(size)
+        remainder = 0.0
+        for _ in range(2):
+            middle, coefficients = self._solve(vector, top)
+            column += middle
+            vector -= self._combine(coefficients)
+            top -= self.scale * float(coefficients.sum())
+            remainder = float(vector @ vector) + top**2
+            if remainder > 0.01 * whole:  # little was cancelled, so little was lost
+                break
+        if remainder <= 1e-26 * whole:
+            return False
+        self.factor[:size, size] = column
+        self.factor[size, :size] = 0.0
+        self.factor[size, size] = np.sqrt(remainder)
+        self.size += 1
+        return True
+
+    def settle(self, careful: bool) -> None:
+        """Move x to the nearest point of the affine hull, dropping rows until it lies inside the convex hull."""
+        while self.size:
+            # (σ²eeᵀ + G)u = e has the solution of the least-squares problem Au ≈ (1/σ, 0); u is then scaled to sum 1.
+            target = kernels.solve_ones(self.factor, self.size)
+            total = float(target.sum())
+            if careful and target.min() > -1e-3 * total:
+                _, correction = self._solve(-self._combine(target), 1.0 / self.scale - self.scale * total)
+                target += correction
+                total = float(target.sum())
+            target /= total
+            outside = target <= NOTHING
+            if not outside.any():
+                self.weights[: self.size] = target
+                self.x = self._combine(target)
+                return
+            # Walk towards it until the first weight reaches 0; what has no weight leaves.
+            weights = self.weights[: self.size]
+            way = np.ones(self.size)
+            way[outside] = weights[outside] / np.maximum(weights[outside] - target[outside], np.finfo(float).tiny)
+            nearest = int(np.argmin(np.where(outside, way, np.inf)))
+            weights = weights + min(way[nearest], 1.0) * (target - weights)
+            weights[nearest] = 0.0
+            leaving = np.flatnonzero(outside & (weights <= NOTHING))
+            for position in leaving[::-1].tolist():
+                kernels.drop_column(self.factor, self.size, position)
+                self.rows[position : self.size - 1] = self.rows[position + 1 : self.size]
+                self.size -= 1
+            weights = np.delete(weights, leaving)
+            self.weights[: self.size] = weights / weights.sum()

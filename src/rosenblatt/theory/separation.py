@@ -1,0 +1,240 @@
+"""`certify`: decide whether data can be separated, cheapest means first, and prove the answer."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rosenblatt.theory import kernels
+from rosenblatt.theory.certificate import Certificate, inseparable, separable, undecided
+from rosenblatt.theory.enclosure import vanishing_combination
+from rosenblatt.theory.exact import CHUNK, integer_rows, null_combination, squared_length, to_floats, to_integers
+from rosenblatt.theory.nearest import nearest_point
+from rosenblatt.theory.nearest_exact import lowest_product, nearest_point_exactly
+from rosenblatt.theory.problem import Floats, Integers, Problem, make_problem
+from rosenblatt.theory.scaling import Scaled, equilibrated, normalized
+
+__all__ = ["certify"]
+
+# Numbers that the perceptron may read, less than a millisecond's worth, but at least these epochs.
+PERCEPTRON_WORK = 500_000
+PERCEPTRON_EPOCHS = 20
+
+# How much rational arithmetic to spend on the status, and on closing the margin interval (see `nearest_point_exactly`).
+STATUS_WORK = 1_000_000_000
+MARGIN_WORK = 100_000_000
+
+
+def certify(
+    X: Any,
+    y: Any,
+    fit_intercept: bool = True,
+    tol: float | None = 0.01,
+    *,
+    problem: str = "stacked",
+    max_steps: int = 100_000,
+) -> Certificate:
+    """Decide whether the data can be separated by a hyperplane, and prove it.
+
+    First come two contradictory copies of one example, then a short perceptron run, then the point of the convex
+    hull of the y·x that is nearest to the origin (Wolfe's algorithm): if it is not 0 it is the largest-margin
+    separator, if it is 0 its weights prove that there is none. Floats only suggest; what is claimed has been checked
+    in exact arithmetic, and where floats leave it open the same algorithm finishes in rational numbers.
+
+    Parameters
+    ----------
+    X : array or CSR matrix, shape (n, d)
+        The examples. Taken as exact: every finite float is a rational number.
+    y : array, shape (n,)
+        The labels: strings, integers or booleans. More than two make a multiclass problem. A single class is taken as
+        the positive one (as the negative one if it is −1).
+    fit_intercept : bool, default=True
+        Add the bias feature, a constant 1, to every example.
+    tol : float or None, default=0.01
+        How far the ends of the margin interval may lie apart, as a part of the upper end; greater than 0 and less
+        than 1. Smaller values take more steps. None: decide the status only.
+    problem : {"stacked", "one-vs-rest"}, default="stacked"
+        With many classes: whether the true class can outscore every rival (Kesler's construction, what the
+        multiclass perceptron learns), or whether each class can be separated from the rest. The second implies the
+        first, not the reverse.
+    max_steps : int, default=100_000
+        Steps of Wolfe's algorithm before giving up; each costs one pass over the data.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> from rosenblatt.theory import certify
+    >>> certificate = certify([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    >>> certificate.status, certificate.combination.tolist(), certificate.verify()
+    ('inseparable', [0.25, 0.25, 0.25, 0.25], True)
+    """
+    if tol is not None and not 0 < tol < 1:
+        raise ValueError(
+            f"`tol` of certify must be between 0 and 1, or None; got {tol}. It is the gap left open, as a part of it."
+        )
+    if max_steps < 1:
+        raise ValueError(f"`max_steps` of certify must be at least 1; got {max_steps}. Large data may need thousands.")
+    rows = make_problem(X, y, fit_intercept, problem)
+    pair = _contradiction(rows)
+    if pair is not None:
+        return inseparable(rows, pair, (1, 1))
+    scaled = equilibrated(rows)
+    weights = _perceptron_separator(scaled)
+    if weights is None:
+        found = _decide(scaled, max_steps)
+        if isinstance(found, Certificate):
+            return found
+        weights = found
+    return _with_margin(rows, weights, tol, max_steps)
+
+
+def _contradiction(problem: Problem) -> Integers | None:
+    """Two rows that are opposite because one example carries two labels; None if there are none."""
+    hashes = _hashes(problem.base)
+    order = np.lexsort((problem.target, hashes))
+    same = hashes[order[1:]] == hashes[order[:-1]]
+    differ = problem.target[order[1:]] != problem.target[order[:-1]]
+    for k in np.flatnonzero(same & differ).tolist():
+        i, j = sorted((int(order[k]), int(order[k + 1])))
+        difference = problem.base[[i]] - problem.base[[j]]
+        if np.any(difference.data if sp.issparse(difference) else difference):
+            continue
+        if problem.stacked:
+            return np.array([i * problem.blocks + problem.target[j], j * problem.blocks + problem.target[i]])
+        block = int(problem.target[i]) if problem.blocks > 1 else 0
+        return np.array([i * problem.blocks + block, j * problem.blocks + block])
+    return None
+
+
+def _hashes(base: Any) -> NDArray[np.uint64]:
+    """A hash of each example's non-zeros: equal for equal examples, and hardly ever otherwise."""
+    random = np.random.default_rng(0).integers(1, 2**63, size=base.shape[1], dtype=np.uint64) * np.uint64(
+        2
+    ) + np.uint64(1)
+    if sp.issparse(base):
+        sums = np.concatenate(
+            (np.zeros(1, np.uint64), np.cumsum(_mixed(base.data, random[base.indices]), dtype=np.uint64))
+        )
+        return np.asarray(sums[base.indptr[1:]] - sums[base.indptr[:-1]])
+    step = max(1, CHUNK // base.shape[1])
+    parts = [_mixed(base[k : k + step], random).sum(axis=1, dtype=np.uint64) for k in range(0, len(base), step)]
+    return np.concatenate(parts)
+
+
+def _mixed(values: Floats, random: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hash numbers with their features' random multipliers; 0 gives 0."""
+    mixed = (values + 0.0).view(np.uint64) * random  # adding 0 turns −0 into 0, whose bits are all 0
+    mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(mixed ^ (mixed >> np.uint64(29)))
+
+
+def _perceptron_separator(scaled: Scaled) -> tuple[int, ...] | None:
+    """Weights of a short perceptron run, if they separate."""
+    problem = scaled.problem
+    w = np.zeros((problem.blocks, problem.width))
+    arrays = problem.arrays()
+    epochs = max(PERCEPTRON_EPOCHS, PERCEPTRON_WORK // max(1, arrays[0].size * problem.blocks))
+    kernels.perceptron(*arrays, problem.target, problem.stacked, min(epochs, 1000), w)
+    return _checked(scaled, w.ravel())
+
+
+def _checked(scaled: Scaled, w: Floats) -> tuple[int, ...] | None:
+    """Weights for the original problem from floats for the scaled one, if they separate; None if they do not."""
+    scores = scaled.problem.scores(w)
+    errors = np.repeat(scaled.problem.score_errors(w), scaled.problem.blocks)
+    if (scores < -errors).any() or not w.any():
+        return None
+    weights = to_integers(w, scaled.weight_exponents)
+    if (scores > errors).all() or lowest_product(scaled, weights)[1] > 0:
+        return weights
+    return None
+
+
+def _decide(scaled: Scaled, max_steps: int) -> Certificate | tuple[int, ...]:
+    """A separator, or a certificate that there is none or that it stays open."""
+    point = nearest_point(scaled.problem, None, max_steps)
+    if point.reason == "separated":
+        weights = _checked(scaled, point.separator)
+        if weights is not None:
+            return weights
+    corral, original = point.corral, scaled.original
+    if point.reason != "out of steps":
+        approximately = vanishing_combination(scaled.problem, corral)
+        if approximately is not None:
+            return inseparable(original, corral, None, _spread(scaled, corral, approximately))
+        shares = null_combination(integer_rows(original, corral, scaled.rows, np.zeros_like(scaled.columns)))
+        if shares is not None:
+            return inseparable(original, corral, scaled.unscaled_shares(corral, shares))
+        if len(corral) ** 3 <= STATUS_WORK:
+            exactly = nearest_point_exactly(scaled, corral, point.weights, None, STATUS_WORK)
+            if exactly.separator is None:
+                return inseparable(original, exactly.rows, exactly.weights)
+            if exactly.finished:
+                return _rounded(scaled, exactly.separator)
+            return undecided(original, exactly.rows, exactly.weights)
+    return undecided(original, corral, to_integers(point.weights, scaled.rows[corral // original.blocks]))
+
+
+def _spread(scaled: Scaled, rows: Integers, weights: Floats) -> Floats:
+    """Weights of the scaled rows as a combination of the original examples, with sum 1."""
+    problem = scaled.original
+    powers = scaled.rows[rows // problem.blocks]
+    dense = np.zeros(problem.examples * problem.blocks)
+    dense[rows] = np.ldexp(weights, powers - powers.max())
+    dense /= dense.sum()
+    return dense if problem.blocks == 1 else dense.reshape(problem.examples, problem.blocks)
+
+
+def _rounded(scaled: Scaled, weights: tuple[int, ...]) -> tuple[int, ...]:
+    """The nearest floats if they separate too, else the weights as they are: short numbers are easier to use."""
+    floats = to_integers(to_floats(weights))
+    return floats if lowest_product(scaled, floats)[1] > 0 else weights
+
+
+def _with_margin(problem: Problem, weights: tuple[int, ...], tol: float | None, max_steps: int) -> Certificate:
+    """The certificate of a separator, its margin interval closed to `tol`."""
+    scaled = normalized(problem)
+    unit = Fraction(2) ** -int(scaled.rows[0])
+    candidates = [weights]
+    shortest = int(np.argmin(scaled.problem.norms))
+    block = int(problem.target[shortest] == 0) if problem.stacked else 0
+    rows = np.array([shortest * problem.blocks + block])
+    shares: tuple[int, ...] = (1,)
+
+    def best() -> tuple[Fraction, tuple[int, ...]]:
+        return max((_squared_margin(scaled, w) * unit**2, w) for w in candidates)
+
+    if tol is not None:
+        point = nearest_point(scaled.problem, 0.99 * tol, max_steps)
+        rows, shares = point.corral, to_integers(point.weights)
+        refined = _checked(scaled, point.separator)
+        if refined is not None:
+            candidates.append(refined)
+        lower, weights = best()
+        certificate = separable(problem, weights, rows, shares, lower)
+        if _closed(certificate, tol) or len(rows) ** 3 > MARGIN_WORK:
+            return certificate
+        exactly = nearest_point_exactly(scaled, rows, point.weights, 0.99 * tol, MARGIN_WORK)
+        rows, shares = exactly.rows, exactly.weights
+        if exactly.separator is not None:
+            candidates += [exactly.separator, _rounded(scaled, exactly.separator)]
+    lower, weights = best()
+    return separable(problem, weights, rows, shares, lower)
+
+
+def _squared_margin(scaled: Scaled, weights: tuple[int, ...]) -> Fraction:
+    product = lowest_product(scaled, weights)[1]
+    return product**2 / squared_length(weights) if product > 0 else Fraction(-1)
+
+
+def _closed(certificate: Certificate, tol: float) -> bool:
+    lower, upper = certificate.margin
+    return math.isfinite(upper) and upper - lower <= tol * upper
