@@ -228,6 +228,10 @@ def _load(name: str, source: str) -> Kernels:
     name = f"{name}_{digest}"
     path = cache_folder() / f"{name}.py"
     if not path.exists() or path.read_text(encoding="utf-8") != source:
+        if sys.stderr.isatty():
+            print(
+                "rosenblatt: compiling for this machine, once; the result is kept for the next time …", file=sys.stderr
+            )
         with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:
             file.write(source)
         Path(file.name).replace(path)

@@ -6,18 +6,16 @@ is all it takes to turn a step function into an estimator.
 
 import contextlib
 import dataclasses
-import functools
 import math
 import numbers
-import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -25,10 +23,11 @@ from . import protocol
 from .compiling import step_parameters
 from .model import Model, Rule
 from .multiclass import SCHEMES
+from .online import ONLINE_PARAMETERS, OnlineParameters, is_real
 from .table import Table
 from .theory import bounds
 from .theory.run import RunCertificate
-from .training import History, Schedule, accuracy, length, smallest_margin, train
+from .training import History, length, smallest_margin
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -166,7 +165,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             value = getattr(self, parameter)
             if hint is None:
                 continue
-            if not _is_real(value) or not 0 < value < float("inf"):
+            if not is_real(value) or not 0 < value < float("inf"):
                 raise ValueError(f"`{parameter}` of {name} must be a number greater than 0; got {value!r}. {hint}")
         for parameter, allowed in (("on_zero", list(protocol.ON_ZERO)), ("multiclass", list(SCHEMES))):
             self._check_word(parameter, allowed)
@@ -276,7 +275,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _certificate(self, model: Model, history: History, lead: float, plain: bool) -> RunCertificate:
-        """What the run has proved; `lead` is the smallest margin of the final weights, `plain` says that all examples count 1."""
+        """What the run has proved; `lead` is the smallest margin of the final weights, `plain`: all examples count 1."""
         state, scheme = model.state, model.rule.multiclass
         stacked = len(model.classes) > 2
         radius = math.sqrt(state.sums[protocol.REACH])
@@ -303,7 +302,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _mistake_bound(self, radius: float, margin: float, history: History) -> float | None:
-        """The theorem's bound for rules with steps of one size, `eta0`: on mistakes, or on updates where a margin is asked for."""
+        """The theorem's bound for rules with steps of one size, `eta0`: on mistakes, or on updates where it asks for a margin."""
         rate = getattr(self, "eta0", None)
         if rate is None:
             return None
@@ -531,120 +530,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def examples_(self) -> int:
         """How many examples were looked at, each epoch counted."""
         return int(self._attribute("examples_").state.counts[protocol.EXAMPLES])
-
-
-ONLINE_PARAMETERS = """\
-    fit_intercept : bool, default=True
-        Whether to add a constant feature 1, whose weight is `intercept_`.
-    max_iter : int, default=1000
-        Epochs at most; has no effect on `partial_fit` and `learn_one`.
-    tol : float or None, default=1e-3
-        Stop when the mean loss has not fallen by this much for `n_iter_no_change` epochs. None: train until no mistake is left,
-        or `max_iter`.
-    shuffle : bool or "replacement", default=True
-        Visit the examples in a fresh order each epoch; "replacement" draws them at random, some twice and some never.
-    random_state : int, RandomState or None, default=0
-        Seed of the order.
-    early_stopping : bool, default=False
-        Set `validation_fraction` of the examples aside and stop when the accuracy on them no longer rises by `tol`.
-    validation_fraction : float, default=0.1
-        The share set aside, between 0 and 1.
-    n_iter_no_change : int, default=5
-        So many epochs without improvement end training.
-    class_weight : dict, "balanced" or None, default=None
-        A factor for the steps of each class; raising it makes mistakes on that class count more.
-    warm_start : bool, default=False
-        Begin `fit` with the weights of the last one.
-    on_zero : {"update", "positive", "keep"}, default="update"
-        What a score of exactly 0 is: always a mistake; a prediction of the second class (the first of tied classes); never one.
-    multiclass : {"max", "all", "uniform", "proportional", "ovr"}, default="max"
-        Who gives way when one of three or more classes gains: the top rival; every other class; all that score as high, evenly
-        or by their lead; or nobody, K learners each against the rest.
-    verbose : int, default=0
-        1 prints a line for each epoch.
-    n_jobs : None, default=None
-        Accepted for compatibility: all classes are learned in one pass.
-"""
-
-
-@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class OnlineParameters:
-    """The parameters that every online learner has."""
-
-    fit_intercept: bool = True
-    max_iter: int = 1000
-    tol: float | None = 1e-3
-    shuffle: bool | str = True
-    random_state: Any = 0
-    early_stopping: bool = False
-    validation_fraction: float = 0.1
-    n_iter_no_change: int = 5
-    class_weight: Any = None
-    warm_start: bool = False
-    on_zero: str = "update"
-    multiclass: str = "max"
-    verbose: int = 0
-    n_jobs: int | None = None
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()  # type: ignore[misc]
-        check: Any = self
-        name = type(self).__name__
-        check._check_word("shuffle", [True, False, "replacement"])
-        check._check_count("n_iter_no_change", "Larger values wait longer for an improvement.")
-        if self.tol is not None and (not _is_real(self.tol) or not self.tol >= 0):
-            raise ValueError(
-                f"`tol` of {name} must be None or a number of at least 0; got {self.tol!r}. None trains until no mistake is left."
-            )
-        if self.early_stopping and not (_is_real(self.validation_fraction) and 0 < self.validation_fraction < 1):
-            raise ValueError(
-                f"`validation_fraction` of {name} must lie between 0 and 1; got {self.validation_fraction!r}. It is the share "
-                "of the examples set aside to decide when to stop."
-            )
-
-    def _train(self, model: Model, table: Table, y: Codes, weight: Floats) -> History:
-        """Set examples aside if asked to, then run the epochs."""
-        rng = check_random_state(self.random_state)
-        rows, validate = np.arange(len(table)), None
-        if self.early_stopping:
-            rows, held_out = self._split(y, rng)
-            validate = functools.partial(accuracy, model, table, y, weight, held_out)
-        history = self._run_epochs(model, table, y, weight, rows, validate, rng)
-        if history.stopped == "max_iter" and self.tol is not None:
-            warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} epochs while still improving. Raise max_iter, or "
-                "set tol=None to train for that many epochs without this warning.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return history
-
-    def _run_epochs(
-        self,
-        model: Model,
-        table: Table,
-        y: Codes,
-        weight: Floats,
-        rows: Codes,
-        validate: Callable[[], float] | None,
-        rng: np.random.RandomState,
-    ) -> History:
-        """What an epoch is; the plain online pass unless a learner says otherwise."""
-        return train(model, self._schedule(), table, y, weight, rng, rows=rows, validate=validate)
-
-    def _schedule(self) -> Schedule:
-        return Schedule(self.max_iter, self.tol, self.n_iter_no_change, self.shuffle, self.verbose)
-
-    def _split(self, y: Codes, rng: np.random.RandomState) -> tuple[Codes, Codes]:
-        from sklearn.model_selection import StratifiedShuffleSplit
-
-        splitter = StratifiedShuffleSplit(1, test_size=self.validation_fraction, random_state=rng.randint(2**31 - 1))
-        kept, held_out = next(splitter.split(np.zeros((len(y), 1)), y))
-        return np.sort(kept), np.sort(held_out)
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:

@@ -6,7 +6,6 @@ It knows nothing of scikit-learn. The estimators are a thin coat over it, and wh
 import dataclasses
 import math
 import struct
-from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from .compiling import compile_step, shared_kernels
 from .multiclass import ONE_VS_REST, SCHEMES
 from .protocol import Settings, State
 from .readouts import average
+from .records import DictRow, is_number, kind_of_label
 from .rows import BALANCED, CSR, EXP, IDENTITY
 from .support import Support
 from .table import Table
@@ -107,7 +107,7 @@ class Model:
         self.support = Support(max_support) if readout == "vote" else None
         self._settings = rule.settings()
         self._averaged: tuple[NDArray[Any], Floats] | None = None
-        self._dict_row = _DictRow(self.dtype)
+        self._dict_row = DictRow(self.dtype)
         self._kernels = compile_step(rule.step)
         self.state = self._new_state(1, self.n_features)
 
@@ -117,7 +117,7 @@ class Model:
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(saved)
-        self._dict_row = _DictRow(self.dtype)
+        self._dict_row = DictRow(self.dtype)
         self._kernels = compile_step(self.rule.step)
         state = self._state
         if self.rule.link == "identity":  # two names for one array, which a copy has torn apart
@@ -169,8 +169,8 @@ class Model:
     def add_class(self, *labels: Any) -> None:
         """Let classes take part from now on. A third one turns w into -w and +w for the first two."""
         for label in labels:
-            kind = _kind_of_label(label)
-            if self.classes and kind != _kind_of_label(self.classes[0]):
+            kind = kind_of_label(label)
+            if self.classes and kind != kind_of_label(self.classes[0]):
                 raise ValueError(
                     f"The labels must all be of one type, such as strings or integers; got {label!r} after {self.classes[0]!r}. "
                     "Convert them, for instance with str(label)."
@@ -456,7 +456,7 @@ class Model:
         vector: NDArray[Any] = x
         return vector
 
-    def _encode_dict(self, x: Mapping[Any, Any], grow: bool) -> "tuple[_DictRow, list[Hashable]]":
+    def _encode_dict(self, x: Mapping[Any, Any], grow: bool) -> tuple[DictRow, list[Hashable]]:
         """One example as columns and values, and the features that it added."""
         vocabulary = self.features
         if vocabulary is None:
@@ -479,7 +479,7 @@ class Model:
             self._dict_row.fill(x, vocabulary)
         except (struct.error, OverflowError):
             self._forget_features(added)
-            wrong = next(name for name, value in x.items() if not _is_number(value))
+            wrong = next(name for name, value in x.items() if not is_number(value))
             raise ValueError(
                 f"The features of an example must be numbers; {wrong!r} is {x[wrong]!r}. Turn a category into a feature of its "
                 f"own, for instance {{{f'{wrong}={x[wrong]}'!r}: 1}}."
@@ -492,7 +492,7 @@ class Model:
             for name in added:
                 del self.features[name]
             self.n_features = len(self.features)
-            self._dict_row = _DictRow(self.dtype)
+            self._dict_row = DictRow(self.dtype)
 
     # ---- read out ----
 
@@ -543,44 +543,3 @@ class Model:
             sums = np.asarray(rows.sum(axis=1)) if table.sparse else np.isfinite(rows).all(axis=1)
             bad = np.flatnonzero(~np.isfinite(sums)) if table.sparse else np.flatnonzero(~sums)
             raise ValueError(table.describe_bad_row(int(bad[0])))
-
-
-class _DictRow:
-    """The last dict as columns and values, at addresses that are known: records of a stream mostly have the same names."""
-
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.dtype = dtype
-        self.names: tuple[Any, ...] | None = None
-
-    def fill(self, x: Mapping[Any, Any], vocabulary: dict[Hashable, int]) -> None:
-        """Take another dict; an unknown name raises KeyError, a value that is no number struct.error or OverflowError."""
-        names = tuple(x)
-        if names != self.names:
-            indices = array("q", map(vocabulary.__getitem__, names))
-            self.count = len(names)
-            self.values = np.empty(self.count, self.dtype)
-            self.memory = self.values.data
-            self.pack = struct.Struct(f"{self.count}{self.dtype.char}").pack_into
-            self.indices_address, self.values_address = indices.buffer_info()[0], self.values.ctypes.data
-            self.indices, self.names = indices, names
-        self.pack(self.memory, 0, *x.values())
-
-    def arrays(self) -> tuple[Codes, NDArray[Any]]:
-        """Copies of columns and values."""
-        return np.array(self.indices, np.int64), self.values.copy()
-
-
-def _kind_of_label(label: Any) -> str:
-    """Strings, or numbers and booleans; anything else is refused."""
-    if isinstance(label, str | np.str_):
-        return "string"
-    if isinstance(label, bool | int | float | np.bool_ | np.integer | np.floating) and math.isfinite(label):
-        return "number"
-    raise ValueError(
-        f"A label must be a string, a boolean or a finite number; got {label!r}. Leave out examples without a label, or give "
-        "them a class of their own."
-    )
-
-
-def _is_number(value: Any) -> bool:
-    return np.asarray(value).dtype.kind in "bfiu" and np.ndim(value) == 0

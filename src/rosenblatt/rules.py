@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from .compiling import step_parameters
-from .estimator import ONLINE_PARAMETERS, LinearClassifier, OnlineParameters
+from .estimator import LinearClassifier
+from .online import ONLINE_PARAMETERS, OnlineParameters
 
 __all__ = ["rule"]
 

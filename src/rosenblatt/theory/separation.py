@@ -142,7 +142,7 @@ def _perceptron_separator(scaled: Scaled) -> tuple[int, ...] | None:
     w = np.zeros((problem.blocks, problem.width))
     arrays = problem.arrays()
     epochs = max(PERCEPTRON_EPOCHS, PERCEPTRON_WORK // max(1, arrays[0].size * problem.blocks))
-    kernels.perceptron(*arrays, problem.target, problem.stacked, min(epochs, 1000), w)
+    kernels.perceptron(*arrays, problem.target, problem.stacked, min(epochs, 100), w)
     return _checked(scaled, w.ravel())
 
 

@@ -1,0 +1,56 @@
+"""Single examples as dicts, and their labels."""
+
+import math
+import struct
+from array import array
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DictRow", "is_number", "kind_of_label"]
+
+Codes = NDArray[np.int64]
+
+
+class DictRow:
+    """The last dict as columns and values, at addresses that are known: records of a stream mostly have the same names."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self.names: tuple[Any, ...] | None = None
+
+    def fill(self, x: Mapping[Any, Any], vocabulary: dict[Hashable, int]) -> None:
+        """Take another dict; an unknown name raises KeyError, a value that is no number struct.error or OverflowError."""
+        names = tuple(x)
+        if names != self.names:
+            indices = array("q", map(vocabulary.__getitem__, names))
+            self.count = len(names)
+            self.values = np.empty(self.count, self.dtype)
+            self.memory = self.values.data
+            self.pack = struct.Struct(f"{self.count}{self.dtype.char}").pack_into
+            self.indices_address, self.values_address = indices.buffer_info()[0], self.values.ctypes.data
+            self.indices, self.names = indices, names
+        self.pack(self.memory, 0, *x.values())
+
+    def arrays(self) -> tuple[Codes, NDArray[Any]]:
+        """Copies of columns and values."""
+        return np.array(self.indices, np.int64), self.values.copy()
+
+
+def kind_of_label(label: Any) -> str:
+    """Strings, or numbers and booleans; anything else is refused."""
+    if isinstance(label, str | np.str_):
+        return "string"
+    if isinstance(label, bool | int | float | np.bool_ | np.integer | np.floating) and math.isfinite(label):
+        return "number"
+    raise ValueError(
+        f"A label must be a string, a boolean or a finite number; got {label!r}. Leave out examples without a label, or give "
+        "them a class of their own."
+    )
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value can be that of a feature."""
+    return np.asarray(value).dtype.kind in "bfiu" and np.ndim(value) == 0
