@@ -24,6 +24,7 @@ from .rows import (
     add_columns,
     dot,
     dots,
+    fetch_ahead,
     refresh,
     refresh_columns,
     row,
@@ -213,6 +214,7 @@ def two_classes(
             break
         i = order[t]
         x = row(X, i)
+        fetch_ahead(X, order, t)
         score = np.float64(dot(w, x)) + state.bias[0]
         state.scores[0] = score
         if not math.isfinite(score):

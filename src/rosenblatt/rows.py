@@ -17,12 +17,11 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from .lanes import (
-    add_to_slot,
+    add_to_lane,
     load,
     load_first,
     multiply_add,
-    slots,
-    slots_total,
+    prefetch,
     spread,
     store,
     total,
@@ -41,6 +40,7 @@ __all__ = [
     "check_csr",
     "dot",
     "dots",
+    "fetch_ahead",
     "linked",
     "refresh",
     "refresh_columns",
@@ -51,6 +51,9 @@ __all__ = [
 
 TILE = 4
 """So many dense rows are scored together for many classes, in the hope that none of them changes the weights."""
+
+AHEAD, SHORT_ROW, LINE = 4, 2048, 64
+"""How many rows ahead to fetch, up to how many bytes a row is short, and the bytes of a cache line."""
 
 NOGIL = {"nogil": True}
 
@@ -70,6 +73,10 @@ class CSR(NamedTuple):
 
 def row(X: Any, i: Any) -> Any:
     """Row i: a view of a dense row, or the (indices, values) of a sparse one."""
+
+
+def fetch_ahead(X: Any, order: Any, t: Any) -> Any:
+    """Ask the memory for a row that will be needed soon, where that pays."""
 
 
 def dot(w: Any, x: Any) -> Any:
@@ -118,6 +125,26 @@ def _row(X: Any, i: Any) -> Any:
     return dense if isinstance(X, types.Array) else sparse
 
 
+@overload(fetch_ahead, jit_options=NOGIL)
+def _fetch_ahead(X: Any, order: Any, t: Any) -> Any:
+    def dense(X: Any, order: Any, t: Any) -> Any:
+        # The machine fetches long rows ahead by itself; short ones end before it has noticed.
+        if t + AHEAD < order.size and X.shape[1] * X.itemsize <= SHORT_ROW:
+            coming = X[order[t + AHEAD]]
+            for j in range(uint64(0), uint64(coming.size), uint64(LINE // X.itemsize)):
+                prefetch(coming, j)
+
+    def sparse(X: Any, order: Any, t: Any) -> Any:
+        if t + AHEAD < order.size and order[t + AHEAD] != order[t] + AHEAD:
+            i = order[t + AHEAD]
+            start, stop = uint64(X.indptr[i]), uint64(X.indptr[i + 1])
+            for k in range(start, stop, uint64(8)):
+                prefetch(X.indices, k)
+                prefetch(X.values, k)
+
+    return dense if isinstance(X, types.Array) else sparse
+
+
 @overload(dot, jit_options=NOGIL)
 def _dot(w: Any, x: Any) -> Any:
     def dense(w: Any, x: Any) -> Any:
@@ -133,11 +160,11 @@ def _dot(w: Any, x: Any) -> Any:
 
     def sparse(w: Any, x: Any) -> Any:
         indices, values = x
-        sums = slots(w)
+        sums = zeros(w, 8)
         for k in range(uint64(values.size)):
             j = unsigned(indices[k])
-            add_to_slot(sums, j, w[j] * values[k])
-        return slots_total(sums)
+            sums = add_to_lane(sums, j, w[j] * values[k])
+        return total(sums)
 
     return dense if isinstance(x, types.Array) else sparse
 
@@ -249,17 +276,31 @@ def _add(w: Any, a: Any, x: Any) -> Any:
 @overload(add_columns, jit_options=NOGIL)
 def _add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
     def dense(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
-        for j in range(uint64(x.size)):
-            if x[j] != 0:
-                for c in range(uint64(count)):
-                    W[j, uint64(columns[c])] += amounts[c] * x[j]
+        for c in range(0, count - 1, 2):  # two at a time: the true class and its top rival are the usual case
+            k0, k1 = uint64(columns[c]), uint64(columns[c + 1])
+            a0, a1 = amounts[c], amounts[c + 1]
+            for j in range(uint64(x.size)):
+                if x[j] != 0:
+                    W[j, k0] += a0 * x[j]
+                    W[j, k1] += a1 * x[j]
+        if count % 2:
+            last, amount = uint64(columns[count - 1]), amounts[count - 1]
+            for j in range(uint64(x.size)):
+                W[j, last] += amount * x[j]
 
     def sparse(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
         indices, values = x
-        for k in range(uint64(values.size)):
-            j = unsigned(indices[k])
-            for c in range(uint64(count)):
-                W[j, uint64(columns[c])] += amounts[c] * values[k]
+        for c in range(0, count - 1, 2):
+            k0, k1 = uint64(columns[c]), uint64(columns[c + 1])
+            a0, a1 = amounts[c], amounts[c + 1]
+            for k in range(uint64(values.size)):
+                j = unsigned(indices[k])
+                W[j, k0] += a0 * values[k]
+                W[j, k1] += a1 * values[k]
+        if count % 2:
+            last, amount = uint64(columns[count - 1]), amounts[count - 1]
+            for k in range(uint64(values.size)):
+                W[unsigned(indices[k]), last] += amount * values[k]
 
     return dense if isinstance(x, types.Array) else sparse
 
@@ -280,11 +321,11 @@ def _squared_norm(x: Any) -> Any:
 
     def sparse(x: Any) -> Any:
         indices, values = x
-        sums = slots(_WIDE)
+        sums = zeros(_WIDE, 8)
         for k in range(uint64(values.size)):
             value = np.float64(values[k])
-            add_to_slot(sums, unsigned(indices[k]), value * value)
-        return slots_total(sums)
+            sums = add_to_lane(sums, unsigned(indices[k]), value * value)
+        return total(sums)
 
     return dense if isinstance(x, types.Array) else sparse
 
