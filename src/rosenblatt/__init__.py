@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from ._trace import Trace, trace
     from .learners.averaged_perceptron import AveragedPerceptron
     from .learners.batch_perceptron import BatchPerceptron
     from .learners.kernel_perceptron import KernelPerceptron
@@ -27,11 +28,13 @@ __all__ = [
     "PassiveAggressive",
     "Perceptron",
     "PocketPerceptron",
+    "Trace",
     "VotedPerceptron",
     "Winnow",
     "certify",
     "margin",
     "rule",
+    "trace",
 ]
 
 _HOME = {
@@ -43,11 +46,13 @@ _HOME = {
     "PassiveAggressive": "learners.passive_aggressive",
     "Perceptron": "learners.perceptron",
     "PocketPerceptron": "learners.pocket_perceptron",
+    "Trace": "_trace",
     "VotedPerceptron": "learners.voted_perceptron",
     "Winnow": "learners.winnow",
     "certify": "theory",
     "margin": "theory",
     "rule": "rules",
+    "trace": "_trace",
 }
 
 

@@ -32,6 +32,7 @@ def demo(
         f"{X_train.shape[0]:,} mails to learn from, {X_test.shape[0]:,} to test on, {X_train.shape[1]:,} different words."
     )
     _show_epochs(console, last)
+    _show_certificate(console, last, X_train, y_train)
     console.print(
         f"\nTest accuracy: [bold]{mean.score(X_test, y_test):.1%}[/] with the average of all weights (AveragedPerceptron), "
         f"{last.score(X_test, y_test):.1%} with the last ones (Perceptron); "
@@ -39,6 +40,8 @@ def demo(
     )
     _show_words(console, mean, vocabulary, words)
     _show_stream(console, X_test, y_test, vocabulary)
+    _show_trace(console)
+    _show_exclusive_or(console)
 
 
 def _mails() -> tuple[Any, ...]:
@@ -73,6 +76,37 @@ def _show_epochs(console: "Console", model: Any) -> None:
         console.print("A pass without a mistake: the training mails are linearly separable, and this is a separator.")
     else:
         console.print(f"{model.mistakes_} mistakes in {model.n_iter_} epochs; the last weights still make some.")
+
+
+def _show_certificate(console: "Console", model: Any, X: Any, y: list[str]) -> None:
+    from rosenblatt import certify
+
+    certificate = certify(X, y)
+    console.print("\nWhat can be proved about these mails (rosenblatt.certify)")
+    console.print(f"  {str(certificate).replace(chr(10), chr(10) + '  ')}", markup=False)
+    console.print(
+        f"  checked in exact arithmetic: {certificate.verify()}; the perceptron made {model.mistakes_} mistakes on its way."
+    )
+
+
+def _show_trace(console: "Console") -> None:
+    from rosenblatt import trace
+
+    console.print("\nFive points, one pass, every step on the blackboard (rosenblatt.trace)")
+    X, y = [[1, 1], [3, 2], [2, 4], [3, 4], [2, 3]], [-1, 1, 1, 1, -1]
+    run = trace(X, y, init=[-1, 0, 0], on_zero="positive")
+    console.print(run.to_text(), markup=False, soft_wrap=True)
+
+
+def _show_exclusive_or(console: "Console") -> None:
+    from rosenblatt import KernelPerceptron, certify
+
+    X, y = [[1, 1], [1, -1], [-1, 1], [-1, -1]], ["even", "odd", "odd", "even"]
+    kernel = KernelPerceptron(kernel="poly", degree=2).fit(X, y)
+    console.print(
+        f"\nExclusive or: {certify(X, y).status} by a hyperplane; a kernel perceptron of degree 2 gets "
+        f"{kernel.score(X, y):.0%} of the four points right after {kernel.mistakes_} mistakes."
+    )
 
 
 def _show_words(console: "Console", model: Any, vocabulary: Any, count: int) -> None:

@@ -1,0 +1,272 @@
+"""`trace`: choose a learner, watch it fit, hand back what it did."""
+
+import dataclasses
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .proof import find_comparator
+from .recorder import BatchRecorder, Recorder, readout_of
+from .sampling import Sample
+from .steps import Floats, Trace
+
+__all__ = ["trace"]
+
+MISTAKE_DRIVEN = {"perceptron", "averaged", "voted", "pocket", "margin"}
+"""The learners whose updates the proof's squeeze speaks about."""
+
+MOST_NUMBERS = 50_000_000
+"""So many numbers may the kept steps hold."""
+
+
+def trace(
+    X: Any,
+    y: ArrayLike,
+    algorithm: str = "perceptron",
+    max_iter: int = 1,
+    init: ArrayLike | None = None,
+    fit_intercept: bool = True,
+    on_zero: str = "update",
+    *,
+    multiclass: str = "max",
+    shuffle: bool | str = False,
+    classes: ArrayLike | None = None,
+    comparator: Any = "auto",
+    limit: int | None = 200,
+    **parameters: Any,
+) -> Trace:
+    """Run a learner and lay open every step it takes.
+
+    The learner is the library's own: its `fit` runs as always and is watched one example at a time, so the weights at the end are
+    those of `fit`, bit for bit.
+
+    Parameters
+    ----------
+    X : array, frame or CSR matrix of shape (n_examples, n_features)
+        The examples.
+    y : array of shape (n_examples,)
+        Their labels: strings, integers or booleans; two classes or many.
+    algorithm : str, default="perceptron"
+        Which learner: "perceptron", "averaged", "voted", "pocket", "batch", "margin", "passive-aggressive", "winnow", "kernel",
+        or the name of another estimator of the library.
+    max_iter : int, default=1
+        Passes over the data at most; a pass without a mistake ends the run.
+    init : array of shape (n_features + 1,) or (n_classes, n_features + 1), default=None
+        Weights to start from, the bias first (none without `fit_intercept`). Two classes have one row, for the second of them.
+    fit_intercept : bool, default=True
+        Whether there is a bias feature 1. A kernel has none of its own.
+    on_zero : {"update", "positive", "keep"}, default="update"
+        What a score of exactly 0 is: always a mistake; an answer of the second class; never a mistake.
+    multiclass : {"max", "all", "uniform", "proportional", "ovr"}, default="max"
+        How three or more classes share a mistake.
+    shuffle : bool or "replacement", default=False
+        Whether the examples are visited in the given order, in a fresh one each pass, or drawn at random.
+    classes : array, default=None
+        All classes, if `y` does not show them all. A single label of -1 or 1 is known to have the other one as its rival.
+    comparator : "auto", array or None, default="auto"
+        The separator u of the squeeze: looked for if the data are small, given (bias first), or none.
+    limit : int or None, default=200
+        Steps to keep at most, at least 4; of a longer run the first, the last and mistakes in between. None keeps all.
+    **parameters
+        Further parameters of the learner, such as ``eta0``, ``C``, ``variant``, ``kernel`` or ``random_state``.
+
+    Returns
+    -------
+    Trace
+
+    Examples
+    --------
+    >>> from rosenblatt import trace
+    >>> run = trace([[1, 1], [3, 2], [2, 3]], [-1, 1, -1], init=[-1, 0, 0], on_zero="positive")
+    >>> print(run.to_text(columns="notes"))
+    step  weights      score                  correct?  update
+    ----  -----------  ---------------------  --------  -----------
+    1     [-1, 0, 0]   -1·1 + 0·1 + 0·1 = -1  yes       none
+    2     [-1, 0, 0]   -1·1 + 0·3 + 0·2 = -1  no        + [1, 3, 2]
+    3     [0, 3, 2]    0·1 + 3·2 + 2·3 = 12   no        - [1, 2, 3]
+    4     [-1, 1, -1]
+    """
+    name, learner = find_learner(algorithm)
+    check_limit(limit)
+    X, names = as_matrix(X)
+    labels = np.asarray(y)
+    if labels.shape != (X.shape[0],):
+        raise ValueError(
+            f"`y` of trace must have one label for each of the {X.shape[0]} examples; got the shape {labels.shape}. Pass a "
+            "one-dimensional array."
+        )
+    check_size(X, labels, max_iter, limit)
+    if name == "kernel":
+        from .kernel import trace_kernel
+
+        refuse(init, "init", "a kernel run has no weights to start from: its coefficients all start at 0")
+        refuse(classes, "classes", "a kernel run knows the classes of its examples")
+        settings = {
+            "multiclass": multiclass,
+            "on_zero": on_zero,
+            "shuffle": shuffle,
+            "max_iter": max_iter,
+            **parameters,
+        }
+        return trace_kernel(learner, settings, X, labels, Sample(limit))
+
+    settings = {"max_iter": max_iter, "fit_intercept": fit_intercept, "on_zero": on_zero, "multiclass": multiclass}
+    fields = {field.name for field in dataclasses.fields(learner)}
+    settings.update({key: value for key, value in {"shuffle": shuffle, "tol": None}.items() if key in fields})
+    settings.update(parameters)
+    unknown = sorted(set(settings) - fields)
+    if unknown:
+        raise TypeError(
+            f"The parameters of trace for algorithm={algorithm!r} must be those of {learner.__name__}; got {unknown[0]!r}. "
+            f"It knows {', '.join(sorted(fields))}."
+        )
+    if settings.get("early_stopping"):
+        raise ValueError(
+            "`early_stopping` of trace must be False, because a trace shows every example; got True. Use max_iter to stop."
+        )
+    estimator = learner(**settings)
+    full_X, full_y, weight = with_all_classes(X, labels, classes)
+    coef, intercept = split_init(init, X.shape[1], len(np.unique(full_y)), fit_intercept)
+
+    known = weight is None or classes is None  # classes that no example shows have no margin
+    has_proof = name in MISTAKE_DRIVEN and known and estimator.class_weight is None
+    if len(np.unique(full_y)) > 2 and multiclass not in ("max", "uniform", "proportional"):
+        has_proof = False
+    found = find_comparator(X, labels.tolist(), fit_intercept, comparator) if has_proof else None
+    watcher = BatchRecorder if name == "batch" else Recorder
+    rate, threshold = float(getattr(estimator, "eta0", 1.0)), float(getattr(estimator, "b", 0.0))
+    recorder = watcher(Sample(limit), found, rate, threshold, pocket=name == "pocket")
+    recorder.watch(
+        estimator,
+        lambda: estimator.fit(full_X, full_y, coef_init=coef, intercept_init=intercept, sample_weight=weight),
+    )
+    model = estimator.model_
+    steps, note = recorder.sample.steps()
+    assert recorder.start is not None
+    return Trace(
+        algorithm=name,
+        classes=tuple(model.classes),
+        features=(("1",) if fit_intercept else ()) + names,
+        examples=int(X.shape[0]),
+        epochs=int(estimator.n_iter_),
+        total=recorder.sample.total,
+        total_mistakes=int(estimator.mistakes_),
+        total_updates=int(estimator.updates_),
+        start=recorder.start,
+        weights=readout_of(model),
+        steps=steps,
+        kind="weights" if model.rule.link == "identity" else "logarithms",
+        comparator=found,
+        formula="" if recorder.proof is None else recorder.proof.formula,
+        bound=None if recorder.proof is None else recorder.proof.bound,
+        survivors=tuple(recorder.survivors),
+        note=note,
+    )
+
+
+def check_limit(limit: Any) -> None:
+    """Refuse what is no number of steps."""
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 4):
+        raise ValueError(
+            f"`limit` of trace must be a whole number of at least 4, or None for all steps; got {limit!r}. It is how many steps "
+            "of a long run are kept."
+        )
+
+
+def find_learner(algorithm: Any) -> tuple[str, Any]:
+    """The short name of a learner and its class; "averaged", "AveragedPerceptron" and "averaged-perceptron" are the same."""
+    import rosenblatt
+
+    known = {_short(name): name for name in rosenblatt.__all__ if name[0].isupper()}
+    name = _short(algorithm) if isinstance(algorithm, str) else ""
+    learner = getattr(rosenblatt, known[name]) if name in known else None
+    if name == "kernel":
+        from rosenblatt.learners.kernel_perceptron import KernelPerceptron
+
+        learner = KernelPerceptron
+    if learner is None or (name != "kernel" and not hasattr(learner, "_new_model")):
+        words = "perceptron, averaged, voted, pocket, batch, margin, passive-aggressive, winnow, kernel"
+        raise ValueError(
+            f"`algorithm` of trace must be the name of a learner; got {algorithm!r}. Choose one of {words}."
+        )
+    return name, learner
+
+
+def _short(name: str) -> str:
+    """``AveragedPerceptron`` as "averaged", ``PassiveAggressive`` as "passive-aggressive"."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower().replace("_", "-").replace(" ", "-")
+    return words.removesuffix("-perceptron") or words
+
+
+def as_matrix(X: Any) -> tuple[Any, tuple[str, ...]]:
+    """The examples as a float array or CSR matrix, and the names of the features."""
+    from sklearn.utils import check_array
+
+    columns = getattr(X, "columns", None)
+    matrix = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
+    if columns is None:
+        columns = [f"x{number}" for number in range(1, matrix.shape[1] + 1)]
+    return matrix, tuple(str(name) for name in columns)
+
+
+def check_size(X: Any, y: Any, max_iter: Any, limit: int | None) -> None:
+    """Refuse a trace that would not fit into memory."""
+    vectors = len(np.unique(y))
+    rows = X.shape[0] * max_iter if isinstance(max_iter, int) else X.shape[0]
+    rows = rows if limit is None else min(limit, rows)
+    numbers = rows * (X.shape[1] + 1) * (1 if vectors <= 2 else vectors)
+    if numbers > MOST_NUMBERS:
+        raise ValueError(
+            f"A trace may keep {MOST_NUMBERS:,} weights at most; {rows:,} steps of {numbers // rows:,} weights are "
+            f"{numbers:,}. Lower limit to {max(4, MOST_NUMBERS * rows // numbers):,}, or trace fewer features."
+        )
+
+
+def with_all_classes(X: Any, y: Any, classes: Any) -> tuple[Any, Any, Floats | None]:
+    """The data, with an example of weight 0 for each class that `y` does not show: it takes part but is never visited."""
+    present = np.unique(y)
+    if classes is None:
+        if len(present) > 1 or present[0] not in (-1, 1):
+            return X, y, None
+        classes = [False, True] if present.dtype == bool else [-1, 1]
+    classes = np.unique(np.asarray(classes))
+    if not np.isin(present, classes).all():
+        raise ValueError(
+            f"`classes` of trace must hold every label of y, which has {present.tolist()}; got {classes.tolist()}. Leave it out "
+            "if y shows all classes."
+        )
+    absent = np.setdiff1d(classes, present)
+    if not len(absent):
+        return X, y, None
+    weight = np.concatenate([np.ones(len(y)), np.zeros(len(absent))])
+    blank = np.zeros((len(absent), X.shape[1]), X.dtype)
+    if hasattr(X, "tocsr"):
+        from scipy.sparse import csr_matrix, vstack
+
+        return vstack([X, csr_matrix(blank)], format="csr"), np.concatenate([y, absent]), weight
+    return np.concatenate([X, blank]), np.concatenate([y, absent]), weight
+
+
+def split_init(init: Any, features: int, classes: int, fit_intercept: bool) -> tuple[Floats | None, Floats | None]:
+    """Starting weights with the bias first as coef_init and intercept_init."""
+    if init is None:
+        return None, None
+    vectors, width = (1 if classes <= 2 else classes), features + bool(fit_intercept)
+    start = np.atleast_2d(np.asarray(init, dtype=np.float64))
+    if start.shape != (vectors, width):
+        shape = f"{width} numbers" if vectors == 1 else f"{vectors} rows of {width} numbers, one for each class"
+        raise ValueError(
+            f"`init` of trace must hold {shape}{', the bias first' if fit_intercept else ''}; got the shape "
+            f"{np.shape(init)}. Leave it out to start from 0."
+        )
+    if not fit_intercept:
+        return start, None
+    return start[:, 1:], start[:, 0]
+
+
+def refuse(value: Any, name: str, why: str) -> None:
+    """Raise if an argument was given that has no meaning here."""
+    if value is not None:
+        raise ValueError(f"`{name}` of trace must be None here, because {why}; got {value!r}. Leave it out.")

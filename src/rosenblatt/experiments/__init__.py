@@ -1,0 +1,26 @@
+"""Small experiments on what the theorems say, each a function that returns numbers; `rosenblatt.plots` draws them."""
+
+from .committee import CommitteeCurves, CommitteeProblem, committee_curves, committee_examples, committee_mistakes
+from .dimensions import DistanceCurves, distance_concentration
+from .losses import LossCurves, loss_curves, losses_along, losses_per_epoch
+from .margins import MarginCurves, margin_against_mistakes, separable_examples
+from .squeeze import SqueezeCurves, squeeze_curves
+
+__all__ = [
+    "CommitteeCurves",
+    "CommitteeProblem",
+    "DistanceCurves",
+    "LossCurves",
+    "MarginCurves",
+    "SqueezeCurves",
+    "committee_curves",
+    "committee_examples",
+    "committee_mistakes",
+    "distance_concentration",
+    "loss_curves",
+    "losses_along",
+    "losses_per_epoch",
+    "margin_against_mistakes",
+    "separable_examples",
+    "squeeze_curves",
+]

@@ -1,0 +1,150 @@
+"""The 0/1 loss beside the perceptron criterion: what one wants to lower, and what a learner can lower."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rosenblatt.theory.margins import perceptron_criterion, zero_one_loss
+from rosenblatt.training import visiting_order
+
+from ._checks import check_count, signs
+
+__all__ = ["LossCurves", "loss_curves", "losses_along", "losses_per_epoch"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LossCurves:
+    """Two losses at the same places.
+
+    Attributes
+    ----------
+    places : array
+        Where: margins y·s, steps along a direction, or epochs.
+    zero_one : array
+        The share of mistakes there.
+    criterion : array
+        The mean of max(0, -y·s).
+    axis : str
+        What the places are.
+    """
+
+    places: Floats
+    zero_one: Floats
+    criterion: Floats
+    axis: str
+
+
+def loss_curves(margins: ArrayLike | None = None) -> LossCurves:
+    """Both losses of one example as functions of its margin y·s.
+
+    Parameters
+    ----------
+    margins : array, default=None
+        Where to compute them; None: from -2 to 2.
+
+    Returns
+    -------
+    LossCurves
+    """
+    places = np.linspace(-2.0, 2.0, 401) if margins is None else np.asarray(margins, dtype=np.float64)
+    positive = np.ones_like(places)
+    return LossCurves(
+        places, zero_one_loss(places, positive), perceptron_criterion(places, positive), "margin y·s of an example"
+    )
+
+
+def losses_along(
+    X: ArrayLike,
+    y: ArrayLike,
+    start: ArrayLike,
+    direction: ArrayLike,
+    steps: ArrayLike | None = None,
+    fit_intercept: bool = True,
+) -> LossCurves:
+    """Both losses of the weights ``start + a * direction``: one is a flight of stairs, the other convex.
+
+    Parameters
+    ----------
+    X, y : arrays
+        The examples and their two labels.
+    start, direction : arrays of shape (n_features + 1,)
+        A place in weight space and a way to go, the bias first (no bias without `fit_intercept`).
+    steps : array, default=None
+        The a; None: 201 from -1 to 1.
+    fit_intercept : bool, default=True
+        Whether there is a bias feature 1.
+
+    Returns
+    -------
+    LossCurves
+    """
+    examples, labels = np.asarray(X, dtype=np.float64), signs(y)
+    if fit_intercept:
+        examples = np.hstack([np.ones((len(examples), 1)), examples])
+    ends = np.asarray(start, dtype=np.float64).ravel(), np.asarray(direction, dtype=np.float64).ravel()
+    for name, given in zip(("start", "direction"), ends, strict=True):
+        if given.size != examples.shape[1]:
+            raise ValueError(
+                f"`{name}` must hold {examples.shape[1]} numbers{', the bias first' if fit_intercept else ''}; got "
+                f"{given.size}. It is a point or a way in weight space."
+            )
+    places = np.linspace(-1.0, 1.0, 201) if steps is None else np.asarray(steps, dtype=np.float64)
+    height, slope = examples @ ends[0], examples @ ends[1]
+    scores = [height + a * slope for a in places]
+    return LossCurves(
+        places,
+        np.array([zero_one_loss(s, labels).mean() for s in scores]),
+        np.array([perceptron_criterion(s, labels).mean() for s in scores]),
+        "step along the direction",
+    )
+
+
+def losses_per_epoch(X: Any, y: ArrayLike, epochs: int = 20, estimator: Any = None) -> LossCurves:
+    """Both losses of the weights before training and after each epoch.
+
+    The losses are those of the readout: of the average so far for an averaged perceptron.
+
+    Parameters
+    ----------
+    X, y : arrays
+        The examples and their two labels.
+    epochs : int, default=20
+        How many passes at most; fewer if nothing is left to learn.
+    estimator : estimator, default=None
+        Who learns; None: ``Perceptron()``. It is cloned, not changed, and must be able to learn from a stream.
+
+    Returns
+    -------
+    LossCurves
+        Epoch 0 is the start, with zero weights and every example a mistake.
+    """
+    from sklearn.base import clone
+    from sklearn.utils import check_random_state
+
+    from rosenblatt.learners.perceptron import Perceptron
+
+    passes = check_count("epochs", epochs, "It counts the passes over the data.")
+    labels, names = signs(y), np.asarray(y)
+    model = Perceptron() if estimator is None else clone(estimator)
+    if not hasattr(model, "partial_fit") or "shuffle" not in model.get_params():
+        raise ValueError(
+            f"`estimator` must be an online learner with partial_fit and the parameter shuffle; got {type(model).__name__}. "
+            "Use Perceptron, AveragedPerceptron or another of that kind."
+        )
+    X = X if hasattr(X, "tocsr") else np.asarray(X)
+    random = check_random_state(model.random_state)
+    zero_one, criterion, updates = [1.0], [0.0], 0
+    for _ in range(passes):
+        order = visiting_order(np.arange(len(labels)), model.shuffle, random)
+        model.partial_fit(X[order], names[order], classes=np.unique(names))
+        scores = model.decision_function(X)
+        zero_one.append(float(zero_one_loss(scores, labels).mean()))
+        criterion.append(float(perceptron_criterion(scores, labels).mean()))
+        if model.updates_ == updates:
+            break
+        updates = model.updates_
+    return LossCurves(np.arange(len(zero_one), dtype=np.float64), np.array(zero_one), np.array(criterion), "epoch")

@@ -1,0 +1,45 @@
+"""What all displays share: matplotlib when it is needed, colours, markers."""
+
+from typing import Any
+
+__all__ = ["BLACK", "COLOURS", "GREY", "MARKERS", "Drawing", "class_style", "pyplot"]
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+"""Okabe & Ito (2008), the order changed so that the first few differ most."""
+BLACK, GREY = "#000000", "#777777"
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or an error that says how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError(
+            "rosenblatt.plots needs matplotlib, which is not installed. Install it with `pip install rosenblatt[plots]`."
+        ) from None
+    return plt
+
+
+def class_style(number: int) -> tuple[str, str]:
+    """The colour and the marker of a class; no two of the first seventy classes have both in common."""
+    return COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+
+
+class Drawing:
+    """A display that has been drawn knows its axes and its figure.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Set by `plot`.
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def _axes(self, ax: Any) -> Any:
+        if ax is None:
+            _, ax = pyplot().subplots(layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax

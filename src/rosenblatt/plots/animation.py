@@ -1,0 +1,193 @@
+"""A run in the plane, step by step, as a film: GIF, or a web page that needs nothing else."""
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rosenblatt._trace import Step, Trace, trace
+from rosenblatt._trace.tables import number, vector
+
+from ._page import PAGE
+from ._style import BLACK, COLOURS, MARKERS, class_style, pyplot
+from .regions import DecisionRegionDisplay, grid
+
+__all__ = ["RunAnimation", "animate"]
+
+Floats = NDArray[np.float64]
+
+
+def animate(
+    X: Any, y: ArrayLike, algorithm: str = "perceptron", max_iter: int = 10, *, interval: int = 600, **parameters: Any
+) -> "RunAnimation":
+    """Run a linear learner on two features and make a film of it.
+
+    Parameters
+    ----------
+    X : array or frame of shape (n_examples, 2)
+        The examples.
+    y : array of shape (n_examples,)
+        Their labels, two classes or many.
+    algorithm : str, default="perceptron"
+        Which learner, as in `rosenblatt.trace`.
+    max_iter : int, default=10
+        Passes at most; the film ends when nothing is left to learn.
+    interval : int, default=600
+        Milliseconds for each step, at least 20.
+    **parameters
+        Further arguments of `rosenblatt.trace`, such as `init`, `on_zero`, `limit` or `eta0`. A long run is sampled.
+
+    Returns
+    -------
+    RunAnimation
+        Call its ``save("run.gif")`` or ``save("run.html")``; in a notebook it shows itself.
+    """
+    return RunAnimation(trace(X, y, algorithm, max_iter, **parameters), X, y, interval=interval)
+
+
+class RunAnimation:
+    """A film of a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+        The run, of a linear learner.
+    X, y : arrays
+        The examples that it ran on, of two features.
+    interval : int, default=600
+        Milliseconds for each step.
+    """
+
+    def __init__(self, trace: Trace, X: Any, y: ArrayLike, *, interval: int = 600) -> None:
+        points = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != 2:
+            raise ValueError(
+                f"`X` of an animation must have two features; got the shape {points.shape}. Choose two columns."
+            )
+        if trace.kind == "dual" or not trace.steps:
+            raise ValueError(
+                "An animation needs a run of a linear learner with at least one step; got one of the algorithm "
+                f"{trace.algorithm!r} with {len(trace.steps)} steps. Use DecisionRegionDisplay for a kernel."
+            )
+        if interval < 20:
+            raise ValueError(
+                f"`interval` of an animation must be at least 20 milliseconds; got {interval}. 600 is easy to follow."
+            )
+        self.trace, self.X, self.y = trace, points, np.asarray(y)
+        self.interval = interval
+        self.bias = len(trace.features) == 3
+
+    def __len__(self) -> int:
+        return len(self.trace.steps) + 1
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{html.escape(self.to_html())}" width="720" height="640" style="border:0"></iframe>'
+
+    def save(self, path: str | Path) -> Path:
+        """Write the film; the name says which kind.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in ".gif" (needs matplotlib) or ".html".
+
+        Returns
+        -------
+        Path
+        """
+        path = Path(path)
+        if path.suffix.lower() in (".html", ".htm"):
+            path.write_text(self.to_html(), encoding="utf-8")
+        elif path.suffix.lower() == ".gif":
+            from matplotlib.animation import PillowWriter
+
+            film = self.film()
+            film.save(path, writer=PillowWriter(fps=1000.0 / self.interval))  # type: ignore[arg-type] # any number will do
+            pyplot().close(film._fig)
+        else:
+            raise ValueError(
+                f"`path` of an animation must end in .gif or .html; got {path.name!r}. Both can be shown anywhere."
+            )
+        return path
+
+    def film(self) -> Any:
+        """The film as a ``matplotlib.animation.FuncAnimation``, whose first picture is the start."""
+        plt = pyplot()
+        from matplotlib.animation import FuncAnimation
+
+        figure, ax = plt.subplots(figsize=(6.4, 5.2), layout="constrained")
+        return FuncAnimation(
+            figure, lambda frame: self.draw(ax, frame), frames=len(self), interval=self.interval, init_func=lambda: None
+        )
+
+    def draw(self, ax: Any, frame: int) -> list[Any]:
+        """Draw one picture: 0 is the start, the others are the plane after each step."""
+        ax.clear()
+        step = self.trace.steps[frame - 1] if frame else None
+        weights = self.trace.steps[0].before if step is None else step.after
+        full = weights if self.bias else np.column_stack([np.zeros(len(weights)), weights])
+        first, second = grid(self.X, 120, 0.2)
+        scores = full[:, 0] + first[..., None] * full[:, 1] + second[..., None] * full[:, 2]
+        names = self.trace.features[-2:]
+        DecisionRegionDisplay(
+            first,
+            second,
+            scores[..., 0] if len(full) == 1 else scores,
+            np.array(self.trace.classes),
+            X=self.X,
+            y=self.y,
+            weights=full,
+            feature_names=(names[0], names[1]),
+        ).plot(ax=ax, show_margin=False)
+        if step is not None and step.example is not None:
+            at = self.X[step.example - 1]
+            colour = COLOURS[2] if step.correct else COLOURS[5]
+            ax.scatter(*at, s=260, facecolors="none", edgecolors=colour, linewidths=2.5, zorder=4)
+        ax.set_title(self._caption(step), fontsize="medium")
+        return list(ax.get_children())
+
+    def _caption(self, step: Step | None) -> str:
+        if step is None:
+            return "start: " + self._weights(self.trace.steps[0].before)
+        if step.example is None:
+            wrong = len(step.mistakes)
+            return f"epoch {step.epoch}: {wrong} mistake{'' if wrong == 1 else 's'}, {self._weights(step.after)}"
+        verdict = "correct" if step.correct else "mistake"
+        return f"step {step.number}: example {step.example}, {verdict}, {self._weights(step.after)}"
+
+    def _weights(self, weights: Floats) -> str:
+        return f"w = {vector(weights[0], 4)}" if len(weights) == 1 else f"{len(weights)} weight vectors"
+
+    def to_html(self) -> str:
+        """The film as one HTML page that loads nothing from elsewhere."""
+        codes = {label: place for place, label in enumerate(self.trace.classes)}
+        frames = [
+            {"w": step.after.tolist(), "at": step.example, "ok": step.correct, "text": self._caption(step)}
+            for step in self.trace.steps
+        ]
+        start = {"w": self.trace.steps[0].before.tolist(), "at": None, "ok": True, "text": self._caption(None)}
+        low, high = self.X.min(axis=0), self.X.max(axis=0)
+        room = 0.2 * np.where(high > low, high - low, 1.0)
+        data = {
+            "points": self.X.tolist(),
+            "codes": [codes[label] for label in self.y.tolist()],
+            "classes": [str(label) for label in self.trace.classes],
+            "colours": [class_style(place)[0] for place in range(len(codes))],
+            "markers": [MARKERS[place % len(MARKERS)] for place in range(len(codes))],
+            "features": list(self.trace.features[-2:]),
+            "bias": self.bias,
+            "box": [*(low - room).tolist(), *(high + room).tolist()],
+            "frames": [start, *frames],
+            "interval": self.interval,
+            "right": COLOURS[2],
+            "wrong": COLOURS[5],
+            "ink": BLACK,
+        }
+        # "</script>" inside a label must not end the script.
+        payload = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+        title = html.escape(f"{self.trace.algorithm}: {number(self.trace.total_mistakes)} mistakes")
+        note = html.escape(self.trace.note)
+        return PAGE.replace("{{title}}", title).replace("{{note}}", note).replace("{{data}}", payload)

@@ -1,0 +1,259 @@
+"""Curves of a run: mistakes, the squeeze of the proof, losses."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rosenblatt._trace import Trace
+from rosenblatt.experiments import LossCurves, SqueezeCurves, loss_curves, losses_per_epoch, squeeze_curves
+from rosenblatt.experiments._checks import signs
+
+from ._style import BLACK, COLOURS, GREY, MARKERS, Drawing
+
+__all__ = ["LossDisplay", "MistakesDisplay", "SqueezeDisplay"]
+
+
+def _whole_ticks(ax: Any) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+class MistakesDisplay(Drawing):
+    """Mistakes in each epoch.
+
+    Parameters
+    ----------
+    mistakes : dict of str to array
+        The mistakes of each epoch, by the name of the learner.
+    """
+
+    def __init__(self, mistakes: Mapping[str, ArrayLike]) -> None:
+        self.mistakes: dict[str, NDArray[np.int64]] = {name: np.asarray(m) for name, m in mistakes.items()}
+
+    @classmethod
+    def from_estimator(cls, *estimators: Any, ax: Any = None, **options: Any) -> Self:
+        """Draw the mistakes of fitted estimators.
+
+        Parameters
+        ----------
+        *estimators : fitted estimators
+            Each with `mistakes_per_epoch_`.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a figure.
+        **options
+            For `plot`.
+
+        Returns
+        -------
+        MistakesDisplay
+        """
+        if not estimators:
+            raise ValueError(
+                "MistakesDisplay.from_estimator must be given at least one estimator; got none. Pass a fitted one."
+            )
+        curves: dict[str, Any] = {}
+        for estimator in estimators:
+            made = getattr(estimator, "mistakes_per_epoch_", None)
+            if made is None:
+                raise ValueError(
+                    f"The estimator must know its mistakes in each epoch, as after fit; {type(estimator).__name__} has no "
+                    "mistakes_per_epoch_. Call fit first."
+                )
+            name, number = type(estimator).__name__, 2
+            while name in curves:
+                name, number = f"{type(estimator).__name__} {number}", number + 1
+            curves[name] = made
+        return cls(curves).plot(ax=ax, **options)
+
+    def plot(self, ax: Any = None, *, log: bool = False, legend: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where; None makes a figure.
+        log : bool, default=False
+            Draw the mistakes on a scale where 0 is still to be seen and above 1 is logarithmic.
+        legend : bool, default=True
+            Name the learners.
+
+        Returns
+        -------
+        self
+        """
+        ax = self._axes(ax)
+        for number, (name, made) in enumerate(self.mistakes.items()):
+            epochs = np.arange(1, len(made) + 1)
+            style = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+            ax.plot(epochs, made, markevery=max(1, len(made) // 25), label=name, markersize=5, **style)
+        if log:
+            ax.set_yscale("symlog", linthresh=1.0)
+        ax.set_ylim(bottom=0)
+        ax.set(xlabel="epoch", ylabel="mistakes")
+        _whole_ticks(ax)
+        if legend:
+            ax.legend()
+        return self
+
+
+class SqueezeDisplay(Drawing):
+    """The proof at work: what mistakes push up from below, and what holds them from above.
+
+    Parameters
+    ----------
+    curves : SqueezeCurves
+        The four numbers after each mistake.
+    """
+
+    def __init__(self, curves: SqueezeCurves) -> None:
+        self.curves = curves
+
+    @classmethod
+    def from_data(cls, X: Any, y: ArrayLike, *, ax: Any = None, **options: Any) -> Self:
+        """Run the perceptron on separable data and draw its squeeze; `options` go to `squeeze_curves`."""
+        return cls(squeeze_curves(X, y, **options)).plot(ax=ax)
+
+    @classmethod
+    def from_trace(cls, trace: Trace, *, ax: Any = None) -> Self:
+        """Draw the squeeze of a trace that has one, at the steps that it kept."""
+        known = trace.comparator
+        if known is None or not trace.steps or trace.start.any() or trace.bound is None:
+            raise ValueError(
+                "The trace must have a squeeze from zero weights, which a perceptron on separable data has; this one has none. "
+                "Use SqueezeDisplay.from_data, or trace a perceptron without init."
+            )
+        moved = [step for step in trace.steps if step.moved and step.squeeze is not None]
+        rows = np.array([(0.0, 0.0, 0.0, 0.0), *(step.squeeze for step in moved if step.squeeze is not None)])
+        floor, along, length, ceiling = rows.T
+        k = np.rint(floor / known.margin).astype(np.int64)
+        return cls(SqueezeCurves(k, floor, along, length, ceiling, known.margin, known.radius, trace.bound)).plot(ax=ax)
+
+    def plot(self, ax: Any = None, *, to_bound: bool = False, legend: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where; None makes a figure.
+        to_bound : bool, default=False
+            Go on to the place where floor and ceiling meet, however far off it is.
+        legend : bool, default=True
+            Name the curves.
+
+        Returns
+        -------
+        self
+        """
+        ax, curves = self._axes(ax), self.curves
+        last = float(curves.mistakes[-1])
+        end = curves.bound if to_bound else last
+        k = np.linspace(0.0, max(end, 1.0), 400)
+        ax.fill_between(k, k * curves.margin, np.sqrt(k) * curves.radius, color=GREY, alpha=0.12, linewidth=0)
+        ax.plot(k, np.sqrt(k) * curves.radius, color=COLOURS[5], linestyle="dashed", label="√k·R")
+        ax.plot(curves.mistakes, curves.length, color=COLOURS[0], label="‖w‖")
+        ax.plot(curves.mistakes, curves.along_comparator, color=COLOURS[1], label="⟨w, u⟩")
+        ax.plot(k, k * curves.margin, color=COLOURS[2], linestyle="dashdot", label="kγ")
+        if to_bound:
+            ax.axvline(curves.bound, color=BLACK, linewidth=1, linestyle="dotted")
+            ax.annotate(
+                f"(R/γ)² = {curves.bound:.4g}", (curves.bound, 0.02), xycoords=("data", "axes fraction"),
+                xytext=(-5, 0), textcoords="offset points", ha="right",
+            )  # fmt: skip
+        ax.set(xlabel="mistakes k", ylabel="length")
+        ax.set_title(f"{last:.0f} mistakes, at most (R/γ)² = {curves.bound:.4g}", fontsize="medium")
+        ax.set_xlim(left=0, right=max(end, 1.0) * 1.02)
+        ax.set_ylim(bottom=min(0.0, float(curves.along_comparator.min())))
+        _whole_ticks(ax)
+        if legend:
+            ax.legend(loc="upper left")
+        return self
+
+
+class LossDisplay(Drawing):
+    """The 0/1 loss beside the perceptron criterion.
+
+    Parameters
+    ----------
+    curves : LossCurves
+        Both losses, at margins, along a direction or after epochs.
+    margins : array or None, default=None
+        Margins of examples, drawn as ticks at the bottom.
+    """
+
+    def __init__(self, curves: LossCurves, margins: NDArray[np.float64] | None = None) -> None:
+        self.curves = curves
+        self.margins = margins
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, *, epochs: int = 20, ax: Any = None) -> Self:
+        """Train a copy of an estimator and draw its losses after each epoch; see `losses_per_epoch`."""
+        return cls(losses_per_epoch(X, y, epochs, estimator)).plot(ax=ax)
+
+    @classmethod
+    def from_predictions(cls, y: ArrayLike, scores: ArrayLike, *, ax: Any = None) -> Self:
+        """Draw both losses as functions of the margin, and where examples with these scores lie on them.
+
+        Parameters
+        ----------
+        y : array
+            Labels of two classes; the larger one is positive.
+        scores : array
+            ⟨w, x⟩ of the same examples, as `decision_function` gives them.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        LossDisplay
+        """
+        margins = signs(y) * np.asarray(scores, dtype=np.float64)
+        reach = max(1.0, float(np.abs(margins).max()))
+        return cls(loss_curves(np.linspace(-reach, reach, 801)), margins).plot(ax=ax)
+
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where; None makes a figure.
+        legend : bool, default=True
+            Name the losses.
+
+        Returns
+        -------
+        self
+        """
+        ax, curves = self._axes(ax), self.curves
+        epochs = curves.axis == "epoch"
+        one = {"color": COLOURS[0], "marker": "o" if epochs else "", "markersize": 4}
+        other = {"color": COLOURS[5], "marker": "s" if epochs else "", "markersize": 4, "linestyle": "dashed"}
+        steps = "default" if epochs else "steps-mid"
+        lines = ax.plot(curves.places, curves.zero_one, drawstyle=steps, label="0/1 loss", **one)
+        ax.set(xlabel=curves.axis, ylabel="0/1 loss")
+        if epochs or curves.axis.startswith("step"):
+            # The two have different units: a share of examples, and a score.
+            right = ax.twinx()
+            lines += right.plot(curves.places, curves.criterion, label="perceptron criterion", **other)
+            right.set_ylabel("perceptron criterion", color=COLOURS[5])
+            right.tick_params(axis="y", colors=COLOURS[5])
+            ax.set_ylabel("0/1 loss", color=COLOURS[0])
+            ax.tick_params(axis="y", colors=COLOURS[0])
+            ax.set_ylim(bottom=0)
+            right.set_ylim(bottom=0)
+        else:
+            lines += ax.plot(curves.places, curves.criterion, label="perceptron criterion max(0, -y·s)", **other)
+            ax.set_ylabel("loss")
+        if epochs:
+            _whole_ticks(ax)
+        if self.margins is not None:
+            ax.plot(
+                self.margins, np.zeros_like(self.margins), "|", color=BLACK, markersize=12, alpha=0.5, label="examples"
+            )
+            lines.append(ax.lines[-1])
+        if legend:
+            ax.legend(handles=lines, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(lines), frameon=False)
+        return self

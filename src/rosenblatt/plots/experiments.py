@@ -1,0 +1,157 @@
+"""Curves of the experiments: committees, distances, margins."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.experiments import (
+    CommitteeCurves,
+    DistanceCurves,
+    MarginCurves,
+    committee_curves,
+    distance_concentration,
+    margin_against_mistakes,
+)
+
+from ._style import COLOURS, Drawing
+
+__all__ = ["CommitteeDisplay", "DistanceDisplay", "MarginDisplay"]
+
+
+def _with_spread(ax: Any, x: NDArray[Any], runs: NDArray[Any], colour: str, marker: str, label: str) -> None:
+    """The mean of some runs as a line, the lowest and the highest as a band."""
+    ax.plot(x, runs.mean(axis=1), color=colour, marker=marker, markersize=5, label=label)
+    if runs.shape[1] > 1:
+        ax.fill_between(x, runs.min(axis=1), runs.max(axis=1), color=colour, alpha=0.2, linewidth=0)
+
+
+class CommitteeDisplay(Drawing):
+    """Mistakes on the committee problem as the number of experts grows, with both bounds.
+
+    Parameters
+    ----------
+    curves : CommitteeCurves
+        What `rosenblatt.experiments.committee_curves` returns.
+    """
+
+    def __init__(self, curves: CommitteeCurves) -> None:
+        self.curves = curves
+
+    @classmethod
+    def from_experiment(cls, *, ax: Any = None, **parameters: Any) -> Self:
+        """Run `committee_curves` with these parameters and draw it."""
+        return cls(committee_curves(**parameters)).plot(ax=ax)
+
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where; None makes a figure.
+        legend : bool, default=True
+            Name the curves.
+
+        Returns
+        -------
+        self
+        """
+        ax, curves = self._axes(ax), self.curves
+        p = curves.experts
+        ax.plot(p, curves.perceptron_bound, color=COLOURS[0], linestyle="dashed", label="perceptron, bound pk")
+        _with_spread(ax, p, curves.perceptron, COLOURS[0], "o", "perceptron")
+        ax.plot(p, curves.winnow_bound, color=COLOURS[5], linestyle="dashed", label="Winnow, bound 2k² ln(p/k)")
+        _with_spread(ax, p, curves.winnow, COLOURS[5], "s", "Winnow")
+        ax.set(xscale="log", yscale="log", xlabel="experts p", ylabel="mistakes")
+        ax.set_title(f"a panel of k = {curves.panel}, {curves.examples:,} rounds", fontsize="medium")
+        if legend:
+            ax.legend(loc="upper left")
+        return self
+
+
+class DistanceDisplay(Drawing):
+    """Distances between random points as the number of dimensions grows.
+
+    Parameters
+    ----------
+    curves : DistanceCurves
+        What `rosenblatt.experiments.distance_concentration` returns.
+    """
+
+    def __init__(self, curves: DistanceCurves) -> None:
+        self.curves = curves
+
+    @classmethod
+    def from_experiment(cls, *, ax: Any = None, **parameters: Any) -> Self:
+        """Run `distance_concentration` with these parameters and draw it."""
+        return cls(distance_concentration(**parameters)).plot(ax=ax)
+
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
+        """Draw the nearest and the farthest neighbour in units of the mean distance.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where; None makes a figure.
+        legend : bool, default=True
+            Name the curves.
+
+        Returns
+        -------
+        self
+        """
+        ax, curves = self._axes(ax), self.curves
+        d, mean = curves.dimensions, curves.mean
+        ax.fill_between(d, curves.nearest / mean, curves.farthest / mean, color=COLOURS[4], alpha=0.2, linewidth=0)
+        ax.plot(d, curves.farthest / mean, color=COLOURS[5], marker="^", markersize=5, label="farthest neighbour")
+        ax.axhline(1.0, color="black", linewidth=1, linestyle="dashed", label="mean distance")
+        ax.plot(d, curves.nearest / mean, color=COLOURS[0], marker="o", markersize=5, label="nearest neighbour")
+        ax.set(xscale="log", xlabel="dimensions d", ylabel="distance / mean distance")
+        ax.set_ylim(bottom=0)
+        ax.set_title(f"{curves.points:,} random points", fontsize="medium")
+        if legend:
+            ax.legend()
+        return self
+
+
+class MarginDisplay(Drawing):
+    """Mistakes until convergence as the margin shrinks, with the bound 1/γ².
+
+    Parameters
+    ----------
+    curves : MarginCurves
+        What `rosenblatt.experiments.margin_against_mistakes` returns.
+    """
+
+    def __init__(self, curves: MarginCurves) -> None:
+        self.curves = curves
+
+    @classmethod
+    def from_experiment(cls, *, ax: Any = None, **parameters: Any) -> Self:
+        """Run `margin_against_mistakes` with these parameters and draw it."""
+        return cls(margin_against_mistakes(**parameters)).plot(ax=ax)
+
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where; None makes a figure.
+        legend : bool, default=True
+            Name the curves.
+
+        Returns
+        -------
+        self
+        """
+        ax, curves = self._axes(ax), self.curves
+        order = np.argsort(curves.margins)
+        gamma = curves.margins[order]
+        ax.plot(gamma, curves.bound[order], color="black", linestyle="dashed", label="bound (R/γ)²")
+        _with_spread(ax, gamma, curves.mistakes[order], COLOURS[0], "o", "perceptron")
+        ax.set(xscale="log", yscale="log", xlabel="margin γ (R = 1)", ylabel="mistakes until convergence")
+        if legend:
+            ax.legend()
+        return self

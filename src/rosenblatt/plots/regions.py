@@ -1,0 +1,290 @@
+"""Where a classifier of two features says what: regions, boundary, weights and margin."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._style import BLACK, Drawing, class_style
+
+__all__ = ["DecisionRegionDisplay"]
+
+Floats = NDArray[np.float64]
+
+
+class DecisionRegionDisplay(Drawing):
+    """The plane, coloured by what a classifier answers.
+
+    Usually made by `from_estimator`.
+
+    Parameters
+    ----------
+    first, second : arrays of shape (rows, columns)
+        The coordinates of a grid.
+    scores : array of shape (rows, columns) or (rows, columns, classes)
+        The decision function there.
+    classes : array
+        The labels.
+    X, y : arrays or None, default=None
+        Examples to draw, and their labels.
+    margin : float or None, default=None
+        The smallest y·s of the examples, if the classifier separates them: the band in which none of them lies.
+    weights : array of shape (1 or classes, 3) or None, default=None
+        Bias and weights of a linear classifier.
+    feature_names : tuple of str, default=("x1", "x2")
+        What to write at the axes.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Set by `plot`.
+    """
+
+    def __init__(
+        self,
+        first: Floats,
+        second: Floats,
+        scores: Floats,
+        classes: NDArray[Any],
+        *,
+        X: Floats | None = None,
+        y: NDArray[Any] | None = None,
+        margin: float | None = None,
+        weights: Floats | None = None,
+        feature_names: tuple[str, str] = ("x1", "x2"),
+    ) -> None:
+        self.first, self.second, self.scores = first, second, scores
+        self.classes = classes
+        self.X, self.y = X, y
+        self.margin, self.weights = margin, weights
+        self.feature_names = feature_names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        grid_resolution: int = 300,
+        padding: float = 0.15,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw what a fitted classifier answers around some examples.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted on two features, with `decision_function`: linear, kernel, or any other.
+        X : array or frame of shape (n_examples, 2)
+            The examples; they say how much of the plane to draw.
+        y : array of shape (n_examples,), default=None
+            Their labels; without them no margin is drawn.
+        grid_resolution : int, default=300
+            Points of the grid along each axis, at least 2.
+        padding : float, default=0.15
+            How far to go beyond the examples, as a part of their range.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a figure.
+        **options
+            For `plot`.
+
+        Returns
+        -------
+        DecisionRegionDisplay
+        """
+        points, names = _two_features(X)
+        first, second = grid(points, grid_resolution, padding)
+        places = np.column_stack([first.ravel(), second.ravel()])
+        columns = getattr(X, "columns", None)
+        if columns is not None:
+            places = type(X)(places, columns=columns) if hasattr(X, "iloc") else type(X)(places, schema=list(columns))
+        scores = np.asarray(estimator.decision_function(places), dtype=np.float64)
+        classes = np.asarray(estimator.classes_)
+        labels = None if y is None else np.asarray(y)
+        return cls(
+            first,
+            second,
+            scores.reshape(*first.shape, *scores.shape[1:]),
+            classes,
+            X=points,
+            y=labels,
+            margin=None if labels is None else _margin(estimator.decision_function(X), labels, classes),
+            weights=_weights(estimator),
+            feature_names=names,
+        ).plot(ax=ax, **options)
+
+    def plot(self, ax: Any = None, *, show_weights: bool = True, show_margin: bool = True, legend: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where; None makes a figure.
+        show_weights : bool, default=True
+            Draw w as an arrow from the boundary, if the classifier is linear.
+        show_margin : bool, default=True
+            Draw the band around the boundary that holds no example, if there is one.
+        legend : bool, default=True
+            Name the classes.
+
+        Returns
+        -------
+        self
+        """
+        from matplotlib.colors import ListedColormap
+
+        ax = self._axes(ax)
+        colours = [class_style(number)[0] for number in range(len(self.classes))]
+        answers = answer(self.scores)
+        ax.pcolormesh(
+            self.first, self.second, answers, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(colours) - 0.5,
+            alpha=0.25, shading="nearest", rasterized=True, edgecolors="none", linewidth=0,
+        )  # fmt: skip
+        self._draw_boundary(ax, answers)
+        if self.X is not None:
+            scatter(ax, self.X, self.y, self.classes)
+        if show_margin and self.margin is not None and self.scores.ndim == 2:
+            self._draw_margin(ax, self.margin)
+        ax.set(
+            xlim=(self.first.min(), self.first.max()),
+            ylim=(self.second.min(), self.second.max()),
+            xlabel=self.feature_names[0],
+            ylabel=self.feature_names[1],
+        )
+        spans = np.ptp(self.first), np.ptp(self.second)
+        if max(spans) <= 5 * min(spans):
+            ax.set_aspect("equal")  # so that w is seen to be perpendicular to the boundary
+        if show_weights and self.weights is not None:
+            self._draw_weights(ax, 0.2 * min(spans))
+        if legend and self.y is not None:
+            ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+        return self
+
+    def _draw_boundary(self, ax: Any, answers: NDArray[np.intp]) -> None:
+        if self.scores.ndim == 2:
+            if self.scores.min() < 0 < self.scores.max():
+                ax.contour(self.first, self.second, self.scores, levels=[0.0], colors=BLACK, linewidths=1.5)
+            return
+        for number in np.unique(answers):
+            others = np.delete(self.scores, number, axis=2).max(axis=2)
+            lead = self.scores[:, :, number] - others
+            if lead.min() < 0 < lead.max():
+                ax.contour(self.first, self.second, lead, levels=[0.0], colors=BLACK, linewidths=1.2)
+
+    def _draw_margin(self, ax: Any, margin: float) -> None:
+        levels = [-margin, margin]
+        if not (self.scores.min() < margin and self.scores.max() > -margin):
+            return
+        ax.contourf(self.first, self.second, self.scores, levels=levels, colors=BLACK, alpha=0.12)
+        ax.contour(
+            self.first, self.second, self.scores, levels=levels, colors=BLACK, linewidths=1.0, linestyles="dashed"
+        )
+        ax.fill_between([], [], color=BLACK, alpha=0.12, label="margin")
+
+    def _draw_weights(self, ax: Any, length: float) -> None:
+        """One arrow for each weight vector: from the boundary of two classes, from the middle for many."""
+        from matplotlib.patheffects import withStroke
+
+        assert self.weights is not None
+        middle = np.array([self.first.mean(), self.second.mean()])
+        if self.X is not None:
+            middle = self.X.mean(axis=0)
+        longest = max(float(np.linalg.norm(w[1:])) for w in self.weights)
+        for number, w in enumerate(self.weights):
+            size = float(np.linalg.norm(w[1:]))
+            if size == 0:
+                continue
+            single = len(self.weights) == 1
+            start = middle - (w[0] + middle @ w[1:]) / size**2 * w[1:] if single else middle
+            tip = start + length * (1.0 if single else size / longest) * w[1:] / size
+            ax.annotate(
+                "",
+                xy=tip,
+                xytext=start,
+                annotation_clip=True,
+                zorder=5,
+                arrowprops={
+                    "arrowstyle": "-|>,head_width=0.35,head_length=0.7",
+                    "linewidth": 2.2,
+                    "color": BLACK if single else class_style(number)[0],
+                    "shrinkA": 0,
+                    "shrinkB": 0,
+                },
+            )
+            name = "w" if single else f"w[{self.classes[number]}]"
+            ax.annotate(
+                name,
+                xy=tip,
+                xytext=(10 if single else 16) * w[1:] / size,
+                textcoords="offset points",
+                ha="center",
+                va="center",
+                fontweight="bold",
+                path_effects=[withStroke(linewidth=3, foreground="white")],
+                annotation_clip=True,
+                zorder=6,
+            )
+
+
+def _two_features(X: Any) -> tuple[Floats, tuple[str, str]]:
+    points = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise ValueError(
+            f"`X` must have two features to be drawn in the plane; got the shape {points.shape}. Choose two columns, or project "
+            "the data, for instance with PCA."
+        )
+    columns = getattr(X, "columns", ("x1", "x2"))
+    return points, (str(columns[0]), str(columns[1]))
+
+
+def grid(points: Floats, resolution: int, padding: float) -> tuple[Floats, Floats]:
+    """Coordinates around some points."""
+    if resolution < 2:
+        raise ValueError(
+            f"`grid_resolution` must be at least 2; got {resolution}. More points draw a smoother boundary."
+        )
+    low, high = points.min(axis=0), points.max(axis=0)
+    extra = padding * np.where(high > low, high - low, 1.0)
+    sides = [np.linspace(low[k] - extra[k], high[k] + extra[k], resolution) for k in (0, 1)]
+    first, second = np.meshgrid(*sides)
+    return first, second
+
+
+def answer(scores: Floats) -> NDArray[np.intp]:
+    """The number of the class that the scores speak for, as the estimators break ties."""
+    return (scores >= 0).astype(np.intp) if scores.ndim == 2 else scores.argmax(axis=2)
+
+
+def scatter(ax: Any, X: Floats, y: NDArray[Any] | None, classes: NDArray[Any]) -> None:
+    """The examples, each class with its colour and marker."""
+    if y is None:
+        ax.scatter(X[:, 0], X[:, 1], c=BLACK, s=25)
+        return
+    for number, label in enumerate(classes):
+        colour, marker = class_style(number)
+        mine = y == label
+        ax.scatter(
+            X[mine, 0], X[mine, 1], c=colour, marker=marker, s=42, edgecolors="white", linewidths=0.7, zorder=3,
+            label=str(label),
+        )  # fmt: skip
+
+
+def _margin(scores: ArrayLike, y: NDArray[Any], classes: NDArray[Any]) -> float | None:
+    """The smallest y·s of two classes if it is positive."""
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 1 or len(classes) != 2:
+        return None
+    smallest = float(np.where(y == classes[1], values, -values).min())
+    return smallest if smallest > 0 else None
+
+
+def _weights(estimator: Any) -> Floats | None:
+    """Bias and weights, if the classifier is linear."""
+    coef, intercept = getattr(estimator, "coef_", None), getattr(estimator, "intercept_", None)
+    if coef is None or intercept is None:
+        return None
+    coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    bias = np.broadcast_to(np.asarray(intercept, dtype=np.float64).ravel(), (len(coef),))
+    return np.column_stack([bias, coef])

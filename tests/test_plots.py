@@ -1,0 +1,296 @@
+"""Displays: what they draw, how they are labelled, and what they refuse."""
+
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.colors import to_hex  # noqa: E402
+from PIL import Image  # noqa: E402
+
+from rosenblatt import AveragedPerceptron, PassiveAggressive, Perceptron, VotedPerceptron  # noqa: E402
+from rosenblatt._trace import trace  # noqa: E402
+from rosenblatt.experiments import losses_along, separable_examples, squeeze_curves  # noqa: E402
+from rosenblatt.learners.kernel_perceptron import KernelPerceptron  # noqa: E402
+from rosenblatt.plots import (  # noqa: E402
+    CommitteeDisplay,
+    DecisionRegionDisplay,
+    DistanceDisplay,
+    LossDisplay,
+    MarginDisplay,
+    MistakesDisplay,
+    RunAnimation,
+    SqueezeDisplay,
+    animate,
+)
+from rosenblatt.plots._style import COLOURS, class_style  # noqa: E402
+
+OKABE_ITO = {"#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7"}
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def blobs(*centres, n=20, spread=0.4, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.vstack([rng.normal(c, spread, (n, 2)) for c in centres])
+
+
+TWO, TWO_LABELS = blobs([-2, -1], [2, 1]), np.repeat(["spam", "ham"], 20)
+THREE, THREE_LABELS = blobs([-2, 0], [2, 0], [0, 3]), np.repeat(["a", "b", "c"], 20)
+
+
+def legend(display):
+    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
+
+
+def texts(display):
+    return [child.get_text() for child in display.ax_.texts if child.get_text()]
+
+
+# ---- regions ----
+
+
+def test_the_colours_are_okabe_and_ito_and_no_class_looks_like_another():
+    assert {colour.lower() for colour in COLOURS} == OKABE_ITO
+    assert len({class_style(number) for number in range(70)}) == 70
+
+
+def test_regions_of_two_classes():
+    model = Perceptron(tol=None).fit(TWO, TWO_LABELS)
+    display = DecisionRegionDisplay.from_estimator(model, TWO, TWO_LABELS, grid_resolution=50)
+    assert display.figure_ is display.ax_.figure
+    assert legend(display) == ["ham", "spam", "margin"]
+    assert texts(display) == ["w"]
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("x1", "x2")
+    signed = np.where(TWO_LABELS == "spam", 1, -1) * model.decision_function(TWO)
+    np.testing.assert_allclose(display.margin, signed.min())
+    points = [c for c in display.ax_.collections if len(c.get_offsets()) == 20]
+    assert len(points) == 2
+    assert {to_hex(c.get_facecolor()[0]) for c in points} <= OKABE_ITO
+    assert len({str(c.get_paths()[0].vertices.shape) for c in points}) == 2  # different markers
+    display.figure_.canvas.draw()
+
+
+def test_the_arrow_is_perpendicular_to_the_boundary_and_starts_on_it():
+    model = Perceptron(tol=None).fit(TWO, TWO_LABELS)
+    display = DecisionRegionDisplay.from_estimator(model, TWO, TWO_LABELS, grid_resolution=20)
+    arrow = next(child for child in display.ax_.texts if not child.get_text())
+    tail, tip = np.array(arrow.xyann), np.array(arrow.xy)
+    np.testing.assert_allclose(model.decision_function([tail]), 0, atol=1e-9)
+    across = tip - tail
+    np.testing.assert_allclose(np.cross([*across, 0], [*model.coef_[0], 0])[2], 0, atol=1e-9)
+    assert across @ model.coef_[0] > 0
+
+
+def test_no_margin_without_separation_and_none_without_labels():
+    X, y = blobs([0, 0], [0.2, 0]), np.repeat([0, 1], 20)
+    model = AveragedPerceptron(max_iter=3, tol=None).fit(X, y)
+    assert DecisionRegionDisplay.from_estimator(model, X, y, grid_resolution=20).margin is None
+    bare = DecisionRegionDisplay.from_estimator(model, X, grid_resolution=20, show_weights=False)
+    assert bare.ax_.get_legend() is None
+    assert texts(bare) == []
+
+
+def test_regions_of_many_classes():
+    model = AveragedPerceptron(max_iter=10, tol=None).fit(THREE, THREE_LABELS)
+    display = DecisionRegionDisplay.from_estimator(model, THREE, THREE_LABELS, grid_resolution=60)
+    assert legend(display) == ["a", "b", "c"]
+    assert texts(display) == ["w[a]", "w[b]", "w[c]"]
+    mesh = display.ax_.collections[0].get_array()
+    assert set(np.unique(mesh)) == {0, 1, 2}
+    places = np.column_stack([display.first.ravel(), display.second.ravel()])
+    np.testing.assert_array_equal(model.classes_[mesh.ravel()], model.predict(places))
+
+
+@pytest.mark.parametrize(
+    "model", [KernelPerceptron(degree=2, max_iter=50, tol=None), VotedPerceptron(max_iter=5, tol=None)]
+)
+def test_regions_without_weights(model):
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    display = DecisionRegionDisplay.from_estimator(model.fit(X, y), X, y, grid_resolution=30)
+    assert display.weights is None
+    assert legend(display)[:2] == ["False", "True"]
+    assert texts(display) == []
+
+
+def test_regions_of_a_frame():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(TWO, columns=["height", "width"])
+    model = Perceptron(tol=None).fit(frame, TWO_LABELS)
+    display = DecisionRegionDisplay.from_estimator(model, frame, TWO_LABELS, grid_resolution=20)
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("height", "width")
+
+
+def test_axes_of_ones_own():
+    _, (left, right) = plt.subplots(1, 2)
+    model = Perceptron(tol=None).fit(TWO, TWO_LABELS)
+    display = DecisionRegionDisplay.from_estimator(model, TWO, TWO_LABELS, grid_resolution=20, ax=right)
+    assert display.ax_ is right
+    assert not left.collections
+    assert display.plot(ax=left) is display
+    assert display.ax_ is left
+
+
+def test_three_features_cannot_be_drawn():
+    X = np.zeros((4, 3))
+    with pytest.raises(
+        ValueError, match=r"`X` must have two features to be drawn in the plane; got the shape \(4, 3\)"
+    ):
+        DecisionRegionDisplay.from_estimator(Perceptron(), X)
+    with pytest.raises(ValueError, match="`grid_resolution` must be at least 2; got 1"):
+        DecisionRegionDisplay.from_estimator(Perceptron(tol=None).fit(TWO, TWO_LABELS), TWO, grid_resolution=1)
+
+
+# ---- curves ----
+
+
+def test_mistakes_of_each_epoch():
+    models = [
+        Perceptron(tol=None, max_iter=9).fit(TWO, TWO_LABELS),
+        PassiveAggressive(tol=None, max_iter=4).fit(TWO, TWO_LABELS),
+    ]
+    display = MistakesDisplay.from_estimator(*models, models[0], log=True)
+    assert legend(display) == ["Perceptron", "PassiveAggressive", "Perceptron 2"]
+    for line, model in zip(display.ax_.lines, models, strict=False):
+        np.testing.assert_array_equal(line.get_ydata(), model.mistakes_per_epoch_)
+        assert line.get_xdata()[0] == 1
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("epoch", "mistakes")
+    with pytest.raises(ValueError, match=r"Perceptron has no mistakes_per_epoch_\. Call fit first"):
+        MistakesDisplay.from_estimator(Perceptron())
+    with pytest.raises(ValueError, match="at least one estimator; got none"):
+        MistakesDisplay.from_estimator()
+
+
+def test_the_squeeze():
+    X, y, _ = separable_examples(0.1, 80, 4)
+    display = SqueezeDisplay.from_data(X, y, fit_intercept=False)
+    assert legend(display) == ["√k·R", "‖w‖", "⟨w, u⟩", "kγ"]
+    assert (
+        display.ax_.get_title()
+        == f"{display.curves.mistakes[-1]} mistakes, at most (R/γ)² = {display.curves.bound:.4g}"
+    )
+    longer = SqueezeDisplay(display.curves).plot(to_bound=True)
+    assert longer.ax_.get_xlim()[1] > display.curves.bound
+    run = trace(X, y, fit_intercept=False, max_iter=100, limit=None)
+    again = SqueezeDisplay.from_trace(run).curves
+    expected = squeeze_curves(X, y, fit_intercept=False)
+    np.testing.assert_array_equal(again.mistakes, expected.mistakes)
+    np.testing.assert_allclose(again.length, expected.length)
+    with pytest.raises(ValueError, match="The trace must have a squeeze from zero weights"):
+        SqueezeDisplay.from_trace(trace(X, y, "winnow"))
+
+
+def test_losses():
+    display = LossDisplay.from_estimator(Perceptron(), TWO, TWO_LABELS, epochs=3)
+    assert legend(display) == ["0/1 loss", "perceptron criterion"]
+    assert display.ax_.get_xlabel() == "epoch"
+    shown = LossDisplay.from_predictions(["no", "yes", "yes"], [-1.0, 2.0, -3.0])
+    assert legend(shown) == ["0/1 loss", "perceptron criterion max(0, -y·s)", "examples"]
+    assert sorted(shown.margins) == [-3, 1, 2]
+    along = LossDisplay(losses_along(TWO, TWO_LABELS, [0, 1, 1], [1, 0, 0])).plot()
+    assert along.ax_.get_xlabel() == "step along the direction"
+    for one in (display, shown, along):
+        one.figure_.canvas.draw()
+
+
+def test_experiments_are_drawn():
+    committee = CommitteeDisplay.from_experiment(experts=(20, 100), examples=100, n_seeds=2)
+    assert legend(committee) == ["perceptron, bound pk", "perceptron", "Winnow, bound 2k² ln(p/k)", "Winnow"]
+    assert committee.ax_.get_xscale() == committee.ax_.get_yscale() == "log"
+    distance = DistanceDisplay.from_experiment(dimensions=(2, 20), points=20)
+    assert legend(distance) == ["farthest neighbour", "mean distance", "nearest neighbour"]
+    margins = MarginDisplay.from_experiment(margins=(0.3, 0.1), examples=50, n_seeds=1)
+    assert legend(margins) == ["bound (R/γ)²", "perceptron"]
+    for one in (committee, distance, margins):
+        one.figure_.canvas.draw()
+
+
+# ---- animation ----
+
+WALK = {"X": [[4, 0], [1, 1], [0, 1], [-2, -2]], "y": [1, -1, -1, 1]}
+
+
+def test_a_gif_has_a_picture_for_each_step(tmp_path):
+    film = animate(**WALK, fit_intercept=False, interval=100)
+    assert len(film) == 9
+    path = film.save(tmp_path / "run.gif")
+    with Image.open(path) as image:
+        assert image.format == "GIF"
+        assert image.n_frames >= 4  # pictures that are the same are joined
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("algorithm", ["perceptron", "batch", "winnow"])
+def test_every_picture_can_be_drawn(algorithm):
+    film = animate(THREE, THREE_LABELS, algorithm, max_iter=1, limit=8)
+    _, ax = plt.subplots()
+    for frame in range(len(film)):
+        film.draw(ax, frame)
+    assert ax.get_title()
+    film.film()._draw_was_started = True  # it was made only to be looked at
+
+
+def test_a_picture_shows_the_example_and_the_verdict():
+    film = animate(**WALK, fit_intercept=False)
+    _, ax = plt.subplots()
+    film.draw(ax, 0)
+    assert ax.get_title() == "start: w = [0, 0]"
+    film.draw(ax, 2)
+    assert ax.get_title() == "step 2: example 2, mistake, w = [3, -1]"
+    ring = ax.collections[-1]
+    assert ring.get_offsets().tolist() == [[1, 1]]
+
+
+def test_the_page_needs_nothing_else(tmp_path):
+    wicked = ["</script><b>", "ok"]
+    film = animate(WALK["X"], [wicked[label == 1] for label in WALK["y"]], max_iter=2)
+    page = film.save(tmp_path / "run.html").read_text(encoding="utf-8")
+    assert page == film.to_html()
+    assert not re.search(r"""(src|href)\s*=\s*["']""", page)
+    assert set(re.findall(r"https?://[^\s\"']+", page)) == {"http://www.w3.org/2000/svg"}
+    assert "</script><b>" not in page
+    data = json.loads(re.search(r'id="run">(.*?)</script>', page, re.DOTALL)[1])
+    assert data["classes"] == sorted(wicked)
+    assert len(data["frames"]) == len(film)
+    assert data["frames"][-1]["w"] == film.trace.weights.tolist()
+    assert "{{" not in page
+    assert "&lt;/script&gt;" in film._repr_html_() or "srcdoc" in film._repr_html_()
+
+
+def test_what_cannot_be_filmed(tmp_path):
+    with pytest.raises(ValueError, match="An animation needs a run of a linear learner"):
+        animate(**WALK, algorithm="kernel")
+    with pytest.raises(ValueError, match=r"must have two features; got the shape \(2, 3\)"):
+        animate(np.eye(3)[:2], [0, 1])
+    with pytest.raises(ValueError, match=r"must end in .gif or .html; got 'run.mp4'"):
+        animate(**WALK).save(tmp_path / "run.mp4")
+    with pytest.raises(ValueError, match="`interval` of an animation must be at least 20 milliseconds; got 1"):
+        RunAnimation(trace(**WALK), **WALK, interval=1)
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"pip install rosenblatt\[plots\]"):
+        DistanceDisplay.from_experiment(dimensions=(2,), points=5)
+    assert animate(**WALK).to_html()
+
+
+def test_plots_load_without_matplotlib(tmp_path):
+    import subprocess
+
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import rosenblatt.plots, rosenblatt.experiments\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

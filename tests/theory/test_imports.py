@@ -1,0 +1,14 @@
+"""The theory stands below the learners: importing it loads neither them nor scikit-learn, and no compiler until needed."""
+
+import subprocess
+import sys
+
+
+def test_importing_is_light():
+    code = (
+        "import sys; import rosenblatt.theory as t; t.bounds.block_novikoff(1, 1); t.margin([1], [[1]], [1]); "
+        "print(sorted(m for m in ('sklearn', 'numba', 'flint', 'rosenblatt.learners') if m in sys.modules)); "
+        "t.certify; print('sklearn' in sys.modules, 'rosenblatt.learners' in sys.modules); print(sorted(t.__all__) == dir(t))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split("\n")
+    assert out[:3] == ["[]", "False False", "True"]
