@@ -81,6 +81,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         What predictions are made from.
     target : float, default=inf
         Examples whose margin is above it are left alone without asking `step`.
+    constant_step : str, default=None
+        The parameter that is the size of every step, if all are of one size: the theorem's bound speaks of such rules.
     streams : bool, default=True
         Whether examples can be learned as they come (`partial_fit`, `learn_one`).
     """
@@ -88,6 +90,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     _step: ClassVar[Callable[..., float]]
     _readout: ClassVar[str] = "last"
     _target_margin: ClassVar[float] = float("inf")
+    _constant_step: ClassVar[str | None] = None
 
     # Parameters that a subclass has as fields; the last one only some have.
     max_iter: int
@@ -105,6 +108,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         readout: str | None = None,
         streams: bool = True,
         target: float | None = None,
+        constant_step: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init_subclass__(**kwargs)
@@ -120,6 +124,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 setattr(cls, name, absent)
         if target is not None:
             cls._target_margin = target
+        if constant_step is not None:
+            cls._constant_step = constant_step
         if cls.__doc__ and "{online_parameters}" in cls.__doc__:
             cls.__doc__ = cls.__doc__.replace("    {online_parameters}\n", ONLINE_PARAMETERS)
 
@@ -302,10 +308,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _mistake_bound(self, radius: float, margin: float, history: History) -> float | None:
-        """The theorem's bound for rules with steps of one size, `eta0`: on mistakes, or on updates where it asks for a margin."""
-        rate = getattr(self, "eta0", None)
-        if rate is None:
+        """The theorem's bound for rules with steps of one size: on mistakes, or on updates where the rule asks for a margin."""
+        if self._constant_step is None:
             return None
+        rate = float(getattr(self, self._constant_step))
         if self._target() <= 0.0:
             return bounds.from_starting_weights(radius, margin, history.start_norm, rate)
         return bounds.margin_rule_updates(radius, margin, self._target(), rate) if history.start_norm == 0.0 else None

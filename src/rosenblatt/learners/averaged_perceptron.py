@@ -21,7 +21,9 @@ __all__ = ["AveragedPerceptron"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AveragedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, readout="average"):
+class AveragedPerceptron(
+    OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", readout="average"
+):
     """The perceptron, read out as the average of all its weight vectors: steadier than the last of them.
 
     Parameters

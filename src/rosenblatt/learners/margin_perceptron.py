@@ -24,7 +24,7 @@ def step(margin: float, b: float, eta0: float) -> float:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MarginPerceptron(OnlineParameters, LinearClassifier, step=step):
+class MarginPerceptron(OnlineParameters, LinearClassifier, step=step, constant_step="eta0"):
     """The perceptron that is content only with a margin: it updates when y·score ≤ b.
 
     Parameters

@@ -26,7 +26,7 @@ def step(margin: float, eta0: float) -> float:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Perceptron(OnlineParameters, LinearClassifier, step=step, target=0.0):
+class Perceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0"):
     """The perceptron: on a mistake, add the example to the weights.
 
     Parameters

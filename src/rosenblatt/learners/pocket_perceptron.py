@@ -34,7 +34,7 @@ __all__ = ["PocketPerceptron"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, streams=False):
+class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", streams=False):
     """The perceptron with its best weights kept in a pocket: for data that no hyperplane separates.
 
     Parameters

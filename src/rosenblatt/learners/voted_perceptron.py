@@ -28,7 +28,7 @@ __all__ = ["VotedPerceptron"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, readout="vote"):
+class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", readout="vote"):
     """The perceptron, read out as a vote among all its weight vectors.
 
     Parameters
