@@ -540,15 +540,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
 def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     """The distinct labels in sorted order, and for each example the number of its label."""
-    check_classification_targets(y)
-    try:
-        if y.dtype == object and len({type(label) for label in y.tolist()}) > 1:
-            raise TypeError
-        classes, codes = np.unique(y, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in y.tolist()})
+    kinds = sorted({type(label).__name__ for label in y.tolist()}) if y.dtype == object else []
+    if len(kinds) > 1:
         raise ValueError(
             f"The labels must all be of one type, such as strings or integers; got {' and '.join(kinds)}. Convert them, for "
             "instance with y.astype(str)."
-        ) from None
+        )
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.int64, copy=False)

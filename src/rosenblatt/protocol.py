@@ -345,7 +345,7 @@ def many_classes(
                         moved = 0
                     for c in range(moved):
                         amounts[c] *= tau
-            if moved > 0 and not longest * longest * norm < math.inf:
+            if norm >= 0.0 and not longest * longest * norm < math.inf:
                 result = BAD_VALUE
                 break
             age = sums[AGE]

@@ -161,7 +161,8 @@ class Support:
 def _product(rows: Any, block: Any) -> Floats:
     if rows.shape[0] == 0:
         return np.zeros((0, block.shape[0]))
-    product = rows @ block.T
+    with np.errstate(over="ignore", invalid="ignore"):  # the scores are checked afterwards
+        product = rows @ block.T
     return np.ascontiguousarray(product.toarray() if hasattr(product, "toarray") else product, dtype=np.float64)
 
 

@@ -84,7 +84,9 @@ class Table:
             if self.in_place:
                 yield self.rows, order[part], part
             else:
-                yield np.ascontiguousarray(self.rows[order[part]], dtype=self.dtype), np.arange(part.stop - start), part
+                with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and the kernel finds it
+                    rows = np.ascontiguousarray(self.rows[order[part]], dtype=self.dtype)
+                yield rows, np.arange(part.stop - start), part
 
     def take(self, rows: Indices) -> Any:
         """A copy of some rows: a dense array, or a scipy CSR array."""
@@ -111,7 +113,8 @@ class Table:
             if self.sparse
             else self.rows[number]
         )
-        values = np.asarray(values, dtype=self.dtype)
+        with np.errstate(over="ignore"):
+            values = np.asarray(values, dtype=self.dtype)
         wrong = np.flatnonzero(~np.isfinite(values))
         if wrong.size == 0:
             return (
