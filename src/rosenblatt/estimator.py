@@ -39,6 +39,8 @@ Floats = NDArray[np.float64]
 
 _NO_WEIGHT = np.zeros(0)
 
+MANY_LABELS = 65_536
+
 
 def positive(default: float, hint: str) -> Any:
     """A parameter that must be greater than 0; the hint, what it does, ends the error message."""
@@ -546,6 +548,11 @@ def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
             f"The labels must all be of one type, such as strings or integers; got {' and '.join(kinds)}. Convert them, for "
             "instance with y.astype(str)."
         )
-    check_classification_targets(y)
+    if y.dtype.kind in "iu" and y.size and int(y.max()) - int(y.min()) < MANY_LABELS:
+        lowest = y.min()  # small whole numbers are counted, which is faster than sorting them
+        present = np.bincount((y - lowest).astype(np.int64)) > 0
+        return np.flatnonzero(present).astype(y.dtype) + lowest, (np.cumsum(present) - 1)[y - lowest]
+    if y.dtype.kind not in "bU":
+        check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.int64, copy=False)

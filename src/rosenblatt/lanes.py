@@ -19,12 +19,14 @@ from numba.core.datamodel import models
 from numba.extending import intrinsic, register_model
 
 __all__ = [
-    "add_to_lane",
+    "add_to_slot",
     "load",
     "load_first",
     "multiply_add",
     "pointer",
     "prefetch",
+    "slots",
+    "slots_total",
     "spread",
     "store",
     "total",
@@ -46,6 +48,20 @@ class LanesType(types.Type):
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: LanesType) -> None:
         super().__init__(dmm, fe_type, _vector(fe_type.dtype, fe_type.width))
+
+
+class SlotsType(types.Type):
+    """The Numba type of eight lanes in memory, on the stack."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"Slots({dtype})")
+
+
+@register_model(SlotsType)
+class _SlotsModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: SlotsType) -> None:
+        super().__init__(dmm, fe_type, _vector(fe_type.dtype, 8).element.as_pointer())
 
 
 def _vector(dtype: Any, width: int) -> Any:
@@ -191,36 +207,47 @@ def widen(typingctx: Any, lanes: Any) -> Any:
 
 
 @intrinsic
-def add_to_lane(typingctx: Any, lanes: Any, number: Any, value: Any) -> Any:
-    """The lanes with a value added to the one with the number ``number & (width - 1)``; the width is a power of two.
+def slots(typingctx: Any, like: Any) -> Any:
+    """Eight lanes in memory, all zero, of the float type of the array `like`: a lane can be reached by its number."""
 
-    Zero is added to the others. That keeps the sums in registers; reaching one lane through memory was slower, because the
-    next addition to the same lane has to wait for the store.
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        element = _vector(like.dtype, 8).element
+        pointer = builder.bitcast(cgutils.alloca_once(builder, ir.ArrayType(element, 8)), element.as_pointer())
+        for lane in range(8):
+            builder.store(ir.Constant(element, 0.0), cgutils.gep_inbounds(builder, pointer, lane))
+        return pointer
+
+    return SlotsType(like.dtype)(like), codegen
+
+
+@intrinsic
+def add_to_slot(typingctx: Any, slots: Any, number: Any, value: Any) -> Any:
+    """Add a value to the lane ``number & 7``."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        lane = builder.and_(args[1], ir.Constant(args[1].type, 7))
+        place = cgutils.gep_inbounds(builder, args[0], lane)
+        builder.store(builder.fadd(builder.load(place), args[2]), place)
+        return context.get_dummy_value()
+
+    return types.void(slots, types.uint64, slots.dtype), codegen
+
+
+@intrinsic
+def slots_total(typingctx: Any, slots: Any) -> Any:
+    """The sum of the slots, in the order of `total`.
+
+    One by one: loading all eight at once would wait until the last stores have reached the cache.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector, i64 = args[0].type, ir.IntType(64)
-        bits = ir.VectorType(ir.IntType(lanes.dtype.bitwidth), vector.count)
-        lane = builder.and_(args[1], ir.Constant(i64, vector.count - 1))
-        masks = _lane_masks(builder.module, bits)
-        mask = builder.load(builder.gep(masks, [ir.Constant(i64, 0), lane], inbounds=True))
-        everywhere = builder.bitcast(_everywhere(builder, args[2], vector), bits)
-        return builder.fadd(args[0], builder.bitcast(builder.and_(everywhere, mask), vector))
+        values = [builder.load(cgutils.gep_inbounds(builder, args[0], lane)) for lane in range(8)]
+        while len(values) > 1:
+            half = len(values) // 2
+            values = [builder.fadd(low, high) for low, high in zip(values[:half], values[half:], strict=True)]
+        return values[0]
 
-    return lanes(lanes, types.uint64, lanes.dtype), codegen
-
-
-def _lane_masks(module: Any, bits: Any) -> Any:
-    """A constant table: for each lane a vector that is all ones there and zero elsewhere."""
-    name = f"rosenblatt_lane_masks_{bits.count}x{bits.element.width}"
-    if name in module.globals:
-        return module.globals[name]
-    ones = (1 << bits.element.width) - 1
-    rows = [ir.Constant(bits, [ones if k == lane else 0 for k in range(bits.count)]) for lane in range(bits.count)]
-    table = ir.GlobalVariable(module, ir.ArrayType(bits, bits.count), name)
-    table.global_constant, table.linkage, table.align = True, "internal", 64
-    table.initializer = ir.Constant(ir.ArrayType(bits, bits.count), rows)
-    return table
+    return slots.dtype(slots), codegen
 
 
 @intrinsic

@@ -207,7 +207,7 @@ class Model:
         self._averaged = None
 
     def _relink(self, state: State) -> None:
-        """Recompute all linked weights, scaled so that the largest logarithm in use gives 1 once it has become too large."""
+        """Recompute all linked weights, scaled by exp(-shift)."""
         shift = state.sums[protocol.SHIFT]
         for weights, logs in ((state.w, state.v), (state.bias, state.v_bias)):
             negative = np.exp(-logs - shift) if self.rule.link == "balanced" else 0.0
@@ -273,9 +273,9 @@ class Model:
                     on_run()
 
     def _attend(self, reason: int, numbers: Codes | None = None) -> None:
-        """What a pass leaves to do: scale down linked weights that grew too large, empty the log of updates."""
+        """What a pass leaves to do: bring linked weights back to scale, empty the log of updates."""
         state = self.state
-        if reason == protocol.TOO_LARGE:
+        if reason == protocol.OUT_OF_SCALE:
             top = max(float(np.max(logs, initial=-np.inf)) for logs in (state.v, state.v_bias))
             if self.rule.link == "balanced":
                 top = max(top, *(-float(np.min(logs, initial=np.inf)) for logs in (state.v, state.v_bias)))
@@ -297,7 +297,8 @@ class Model:
         known = self.class_number
         codes = np.array([known.get(label, -1) for label in labels], np.int64)
         arrivals = np.flatnonzero(codes < 0)
-        undo = self._snapshot(slice(None) if arrivals.size else table.touched())
+        everything = arrivals.size or self.rule.link != "identity"  # linked weights may be scaled all together
+        undo = self._snapshot(slice(None) if everything else table.touched())
         try:
             start = 0
             for t in arrivals.tolist():
@@ -307,11 +308,11 @@ class Model:
                     self.add_class(labels[t])
                 codes[t] = known[labels[t]]
             self.run(table, codes, weight, np.arange(start, len(labels)))
+            if self.support is not None:
+                self.support.absorb(table)
         except BaseException:
             undo()
             raise
-        if self.support is not None:
-            self.support.absorb(table)
 
     def _snapshot(self, touched: Any) -> Callable[[], None]:
         """A function that puts the model back as it is now; of the weights it remembers those of the touched features."""

@@ -18,6 +18,7 @@ from .lanes import pointer
 from .multiclass import ONE_VS_REST, share, top_rival
 from .rows import (
     CSR,
+    EXP,
     IDENTITY,
     TILE,
     add,
@@ -35,7 +36,7 @@ from .rows import (
 __all__ = ["ON_ZERO", "Settings", "State", "many_classes", "pack", "two_classes"]
 
 # Why a pass came back.
-DONE, BAD_VALUE, LOG_FULL, RUN_REACHED, TOO_LARGE = range(5)
+DONE, BAD_VALUE, LOG_FULL, RUN_REACHED, OUT_OF_SCALE = range(5)
 
 # The places in `State.counts` and `State.sums`.
 POSITION, EXAMPLES, MISTAKES, UPDATES, RUN, GOAL, LOGGED = range(7)
@@ -45,7 +46,7 @@ UPDATE, POSITIVE, KEEP = range(3)
 ON_ZERO = {"update": UPDATE, "positive": POSITIVE, "keep": KEEP}
 
 TINY = 5e-324
-LARGE = 1e200  # a linked weight above this is scaled down by the model before it can overflow
+SMALL, LARGE = 1e-200, 1e200  # linked weights beyond these are scaled by the model before they overflow or vanish
 ONE = np.ones(1)  # the bias feature
 
 
@@ -192,6 +193,12 @@ def settle_tie(margin: Any, first: Any, on_zero: Any) -> Any:
 
 
 @njit(nogil=True)
+def out_of_scale(top: Any, link: Any, shift: Any) -> Any:
+    """Whether linked weights are about to overflow or to vanish; those of a balanced pair may be 0 for good reason."""
+    return top > LARGE or (top < SMALL and (link == EXP or shift != 0.0))
+
+
+@njit(nogil=True)
 def end_run(counts: Any) -> None:
     """Count an update; a run of right answers that passed its goal has set a new one."""
     if counts[GOAL] > 0 and counts[RUN] >= counts[GOAL]:
@@ -264,8 +271,8 @@ def two_classes(
             top = refresh(w, v, x, settings.link, sums[SHIFT])
             if settings.bias != 0.0:
                 top = max(top, refresh(state.bias, state.v_bias, ONE, settings.link, sums[SHIFT]))
-            if top > LARGE:
-                result = TOO_LARGE
+            if out_of_scale(top, settings.link, sums[SHIFT]):
+                result = OUT_OF_SCALE
         if state.log_rows.size > 0:
             entry = counts[LOGGED]
             state.log_rows[entry] = i
@@ -275,7 +282,7 @@ def two_classes(
         end_run(counts)
         sums[STEPS] += tau
         sums[REACH] = max(sums[REACH], norm)
-        if result == TOO_LARGE:
+        if result == OUT_OF_SCALE:
             break
     counts[POSITION] = t
     return result
@@ -345,6 +352,8 @@ def many_classes(
                         moved = 0
                     for c in range(moved):
                         amounts[c] *= tau
+            if norm == 0.0:
+                longest = 0.0  # an example of zeros cannot move anything
             if norm >= 0.0 and not longest * longest * norm < math.inf:
                 result = BAD_VALUE
                 break
@@ -379,8 +388,8 @@ def many_classes(
                             top,
                             refresh(one, state.v_bias[columns[c] : columns[c] + 1], ONE, settings.link, sums[SHIFT]),
                         )
-                if top > LARGE:
-                    result = TOO_LARGE
+                if out_of_scale(top, settings.link, sums[SHIFT]):
+                    result = OUT_OF_SCALE
             if state.log_rows.size > 0:
                 entry = counts[LOGGED]
                 state.log_rows[entry] = i

@@ -10,10 +10,10 @@ Littlestone, N. (1988). Learning Quickly When Irrelevant Attributes Abound: A Ne
 Mistakes: with |x_j| ≤ 1 and u on the simplex that separates with margin γ, at most (ln p - H(u)) / (eta γ - ln cosh eta);
 with eta = γ at most 2 ln p / γ².
 
-Departures: the logarithms of the weights are kept, so that they cannot overflow; if a weight passes 1e200 all are scaled down
-together, which changes no prediction. The threshold is 0; `fit_intercept` adds a constant feature whose weight is learned
-like the others. `balanced` adds the features -x: w_j becomes exp(v_j) - exp(-v_j), and negative weights can be learned.
-With many classes each has its own weights, and steps are shared as the scheme says, in logarithms.
+Departures: the logarithms of the weights are kept; weights that leave 1e-200 … 1e200 are scaled all together, which changes no
+prediction. The threshold is 0; `fit_intercept` adds a constant feature whose weight is learned like the others. `balanced` adds
+the features -x: w_j becomes exp(v_j) - exp(-v_j), and negative weights can be learned. With many classes each has its own
+weights, and steps are shared as the scheme says, in logarithms.
 """
 
 from dataclasses import dataclass

@@ -1,0 +1,335 @@
+"""The benchmarks of the core: each is a function that yields rows. A `fit` is always a whole one, validation included."""
+
+import dataclasses
+import functools
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Hashable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn.linear_model
+from scipy.sparse import csr_matrix
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+import rosenblatt
+
+from . import data
+from .harness import SMALLER, Options, Row, compare, measure
+
+__all__ = ["BENCHMARKS"]
+
+EPOCHS = 5
+NO_MNIST = "needs --data FOLDER with MNIST's files in FOLDER/mnist"
+
+
+def fitting(estimator: Any, X: Any, y: Any, **parameters: Any) -> Callable[[], Any]:
+    """A whole fit that must make all its epochs."""
+    parameters = {"max_iter": EPOCHS, "tol": None, "shuffle": False, **parameters}
+
+    def fit() -> Any:
+        fitted = estimator(**parameters).fit(X, y)
+        if fitted.n_iter_ != EPOCHS:
+            raise RuntimeError(f"{estimator.__name__} stopped after {fitted.n_iter_} epochs instead of {EPOCHS}")
+        return fitted
+
+    return fit
+
+
+def against_sklearn(what: str, X: Any, y: Any, options: Options, bar: float | None, **parameters: Any) -> Row:
+    """Perceptron against Perceptron; the note has the training accuracies, which show that both did the work."""
+    ours = fitting(rosenblatt.Perceptron, X, y, **parameters)
+    peer = fitting(sklearn.linear_model.Perceptron, X, y, **parameters)
+    note = f"training accuracy {ours().score(X, y):.4f} and {peer().score(X, y):.4f}"
+    return compare(what, ours, peer, options, bar=bar, ours="Perceptron", peer="sklearn Perceptron", note=note)
+
+
+def repeat(work: Callable[[], Any], times: int) -> None:
+    for _ in range(times):
+        work()
+
+
+def dense(options: Options) -> Iterator[Row]:
+    """Dense rows in their order: against the speed of reading X, and against scikit-learn."""
+    for rows, features, of_reading, times_faster in ((200_000, 100, 0.6, 2.5), (50_000, 784, 0.75, 3.0)):
+        X, y = data.dense(options.size(rows), features)
+        what = f"{X.shape[0]:,}×{features} float64, {EPOCHS} epochs"
+        yield compare(
+            f"{what}, of the speed of reading",
+            fitting(rosenblatt.Perceptron, X, y),
+            functools.partial(repeat, X.sum, EPOCHS),
+            options,
+            bar=of_reading,
+            ours="Perceptron",
+            peer=f"X.sum() {EPOCHS} times",
+            note=f"{EPOCHS * X.nbytes / 1e9:.2f} GB are read",
+        )
+        yield against_sklearn(what, X, y, options, times_faster)
+
+
+def shuffled(options: Options) -> Iterator[Row]:
+    """Dense rows in a new random order each epoch."""
+    for rows, features in ((200_000, 100), (50_000, 784)):
+        X, y = data.dense(options.size(rows), features)
+        what = f"{X.shape[0]:,}×{features} float64, {EPOCHS} epochs, shuffled"
+        yield against_sklearn(what, X, y, options, 1.5, shuffle=True, random_state=0)
+
+
+def sparse(options: Options) -> Iterator[Row]:
+    """CSR rows."""
+    X, y = data.sparse(options.size(200_000), 75, 50_000)
+    what = f"{X.shape[0]:,}×{X.shape[1]:,} CSR, 75 non-zeros, {EPOCHS} epochs"
+    yield against_sklearn(what, X, y, options, 1.5)
+    yield against_sklearn(f"{what}, shuffled", X, y, options, None, shuffle=True, random_state=0)
+
+
+def classes(options: Options) -> Iterator[Row]:
+    """Ten classes: MNIST, dense and sparse. Ours keeps ten weight vectors in one pass, scikit-learn makes ten passes."""
+    digits = data.mnist(options.data)
+    if digits is None:
+        from sklearn.datasets import load_digits
+
+        yield Row("MNIST", note=NO_MNIST + "; scikit-learn's small digits stand in for it below, without bars")
+        X, y = load_digits(return_X_y=True)
+        X, y, name = np.tile(X, (10, 1)), np.tile(y, 10), "digits, ten times over,"
+        bars: tuple[float | None, float | None] = (None, None)
+    else:
+        X, y = digits
+        X, y, name, bars = X[: options.size(len(y))], y[: options.size(len(y))], "MNIST", (8.0, 4.0)
+    for table, form, bar in ((X, "dense", bars[0]), (csr_matrix(X), "CSR", bars[1])):
+        what = f"{name} {X.shape[0]:,}×{X.shape[1]} {form}, {EPOCHS} epochs"
+        yield against_sklearn(f"{what}, one core each", table, y, options, bar)
+        row = compare(
+            f"{what}, scikit-learn on all cores",
+            fitting(rosenblatt.Perceptron, table, y),
+            fitting(sklearn.linear_model.Perceptron, table, y, n_jobs=-1),
+            options,
+            ours="Perceptron",
+            peer="sklearn, n_jobs=-1",
+        )
+        yield row
+
+
+def averaged(options: Options) -> Iterator[Row]:
+    """What the average costs over the last weights."""
+    sets: list[tuple[str, Any, Any]] = [
+        ("dense", *data.dense(options.size(200_000), 100)),
+        ("CSR", *data.sparse(options.size(200_000), 75, 50_000)),
+    ]
+    for form, X, y in sets:
+        yield compare(
+            f"{X.shape[0]:,}×{X.shape[1]:,} {form}, {EPOCHS} epochs",
+            fitting(rosenblatt.AveragedPerceptron, X, y),
+            fitting(rosenblatt.Perceptron, X, y),
+            options,
+            bar=1.3,
+            kind=SMALLER,
+            ours="AveragedPerceptron",
+            peer="Perceptron (ours)",
+        )
+
+
+def voted(options: Options) -> Iterator[Row]:
+    """The vote of every weight vector, beside the bare matrix product that it needs."""
+    mistakes = options.size(5_000)
+    X, y = data.random_labels(4 * mistakes, 100)
+    learner = rosenblatt.VotedPerceptron(max_iter=1, tol=None, shuffle=False)
+    needed = int(learner.fit(X, y).survived_[:mistakes].sum()) + 1
+    learner.fit(X[:needed], y[:needed])
+    if learner.mistakes_ != mistakes:
+        raise RuntimeError(f"VotedPerceptron made {learner.mistakes_} mistakes where its own log says {mistakes}")
+    steps = np.ascontiguousarray(learner.support_[learner.mistake_rows_].T)
+    rows = np.random.default_rng(1).standard_normal((options.size(10_000), 100))
+    products = np.empty((rows.shape[0], steps.shape[1]))
+    for threads in (None, 1):
+        with threadpool_limits(threads, user_api="blas"):
+            yield compare(
+                f"predict {rows.shape[0]:,} rows, {learner.mistakes_:,} mistakes, 100 features, "
+                + ("BLAS on one core" if threads else "BLAS as it is"),
+                functools.partial(learner.predict, rows),
+                functools.partial(np.matmul, rows, steps, out=products),
+                options,
+                bar=2.0,
+                kind=SMALLER,
+                ours="VotedPerceptron",
+                peer="X @ S.T into an array at hand",
+            )
+
+
+def one_by_one(options: Options) -> Iterator[Row]:
+    """Predict, then learn, an example at a time: one call of ours, two of river's."""
+    from river.linear_model import Perceptron as RiverPerceptron
+
+    X, labels = data.dense(options.size(20_000), 20)
+    y = [bool(label) for label in labels]
+    names = [f"feature {number}" for number in range(20)]
+    records: list[dict[Hashable, Any]] = [dict(zip(names, row.tolist(), strict=True)) for row in X]
+    rows = list(X)
+
+    def ours(examples: list[Any]) -> int:
+        learn_one = rosenblatt.Perceptron().learn_one
+        return sum(learn_one(x, label) is label for x, label in zip(examples, y, strict=True))
+
+    def river_on_dicts() -> int:
+        model = RiverPerceptron()
+        predict_one, learn_one, right = model.predict_one, model.learn_one, 0
+        for x, label in zip(records, y, strict=True):
+            right += predict_one(x) is label
+            learn_one(x, label)
+        return right
+
+    def river_on_arrays() -> int:
+        # river takes dicts only; this is the fastest way from an array to one.
+        model = RiverPerceptron()
+        predict_one, learn_one, right = model.predict_one, model.learn_one, 0
+        for x, label in zip(rows, y, strict=True):
+            record: dict[Hashable, Any] = dict(enumerate(x.tolist()))
+            right += predict_one(record) is label
+            learn_one(record, label)
+        return right
+
+    for form, examples, peer, bar in (("dicts", records, river_on_dicts, 2.0), ("arrays", rows, river_on_arrays, 5.0)):
+        yield compare(
+            f"{len(y):,} examples, 20 features, {form}",
+            functools.partial(ours, examples),
+            peer,
+            options,
+            bar=bar,
+            ours="learn_one",
+            peer="river predict_one, learn_one",
+            note=f"right: ours {ours(examples) / len(y):.4f}, river {peer() / len(y):.4f}",
+        )
+
+
+@rosenblatt.rule
+def OwnPerceptron(margin: float, eta0: float = 1.0) -> float:  # noqa: N802 - the name of a class
+    """The perceptron as a user would write it."""
+    return eta0 if margin <= 0 else 0.0
+
+
+def rule(options: Options) -> Iterator[Row]:
+    """A rule of one's own beside the same rule built in."""
+    sets: list[tuple[str, Any, Any]] = [
+        ("dense", *data.dense(options.size(200_000), 100)),
+        ("CSR", *data.sparse(options.size(200_000), 75, 50_000)),
+    ]
+    digits = data.mnist(options.data)
+    if digits is not None:
+        X, y = digits
+        sets.append(("MNIST (10 classes)", X[: options.size(len(y))], y[: options.size(len(y))]))
+    for form, X, y in sets:
+        yield compare(
+            f"{X.shape[0]:,}×{X.shape[1]:,} {form}, {EPOCHS} epochs",
+            fitting(OwnPerceptron, X, y),
+            fitting(rosenblatt.Perceptron, X, y),
+            options,
+            bar=1.1,
+            kind=SMALLER,
+            ours="@rosenblatt.rule",
+            peer="Perceptron (ours)",
+        )
+
+
+def passive_aggressive(options: Options) -> Iterator[Row]:
+    """PA-I, for information."""
+    sets: list[tuple[str, Any, Any]] = [
+        ("dense", *data.dense(options.size(200_000), 100)),
+        ("CSR", *data.sparse(options.size(200_000), 75, 50_000)),
+    ]
+    for form, X, y in sets:
+        ours = fitting(rosenblatt.PassiveAggressive, X, y)
+        peer = fitting(
+            sklearn.linear_model.SGDClassifier, X, y, loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0
+        )
+        yield compare(
+            f"{X.shape[0]:,}×{X.shape[1]:,} {form}, {EPOCHS} epochs",
+            ours,
+            peer,
+            options,
+            ours="PassiveAggressive",
+            peer="sklearn SGDClassifier pa1",
+            note=f"training accuracy {ours().score(X, y):.4f} and {peer().score(X, y):.4f}",
+        )
+
+
+def fresh(task: str, library: str, kind: str, rows: int) -> dict[str, float]:
+    """The answer of `benchmarks.fresh` in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.fresh", task, library, kind, "--rows", str(rows)]
+    folder = Path(__file__).parent.parent
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
+    answer: dict[str, float] = json.loads(done.stdout)
+    return answer
+
+
+def first_fit(options: Options) -> Iterator[Row]:
+    """The first fit of a process whose kernels are on disk, imports not counted."""
+    for kind in ("dense", "csr", "classes"):
+        answers: list[dict[str, float]] = []
+
+        def ours(kind: str = kind, answers: list[dict[str, float]] = answers) -> float:
+            answers.append(fresh("first-fit", "ours", kind, 1000))
+            return answers[-1]["first"]
+
+        def peer(kind: str = kind) -> float:
+            return fresh("first-fit", "scikit-learn", kind, 1000)["first"]
+
+        row = measure(
+            f"first fit, 1,000×20 {kind}",
+            ours,
+            peer,
+            options,
+            bar=0.3,
+            bar_unit="s",
+            kind=SMALLER,
+            ours="Perceptron",
+            peer="sklearn Perceptron",
+        )
+        imports, cpu = (np.median([answer[key] for answer in answers[1:]]) for key in ("imports", "cpu"))
+        row.note = f"{cpu * 1e3:.1f} ms by CPU time; the imports before it take {imports:.2f} s"
+        yield row
+
+
+def memory(options: Options) -> Iterator[Row]:
+    """What a fit adds to the peak memory of a process, as a share of X: far below 1 means that X was not copied."""
+    rows = options.size(200_000)
+    for kind in ("dense", "csr", "classes"):
+        sizes: list[float] = []
+
+        def ours(kind: str = kind, sizes: list[float] = sizes) -> float:
+            answer = fresh("memory", "ours", kind, rows)
+            sizes.append(answer["bytes"])
+            return answer["growth"] / 1e6
+
+        def of_x(sizes: list[float] = sizes) -> float:
+            return sizes[-1] / 1e6
+
+        growth = fresh("memory", "scikit-learn", kind, rows)["growth"] / 1e6
+        yield measure(
+            f"peak added by a fit of {rows:,}×200 float64 {kind}",
+            ours,
+            of_x,
+            dataclasses.replace(options, repeats=min(3, options.repeats)),
+            bar=0.1,
+            kind=SMALLER,
+            unit="MB",
+            ours="Perceptron",
+            peer="X itself",
+            note=f"scikit-learn's Perceptron adds {growth:.1f} MB",
+        )
+
+
+BENCHMARKS: dict[str, Callable[[Options], Iterator[Row]]] = {
+    "dense": dense,
+    "shuffled": shuffled,
+    "sparse": sparse,
+    "classes": classes,
+    "averaged": averaged,
+    "voted": voted,
+    "one-by-one": one_by_one,
+    "rule": rule,
+    "passive-aggressive": passive_aggressive,
+    "first-fit": first_fit,
+    "memory": memory,
+}

@@ -1,0 +1,97 @@
+"""What only a fresh process can tell: the time of its first fit, and the memory that a fit adds.
+
+    python -m benchmarks.fresh {first-fit,memory} {ours,scikit-learn} {dense,csr,classes} [--rows N]
+
+Prints one JSON object. Run by the benchmarks `first-fit` and `memory`.
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+started = time.perf_counter()
+
+import numpy as np  # noqa: E402 - the imports are what is timed
+import scipy.sparse  # noqa: E402
+import sklearn.linear_model  # noqa: E402
+
+
+def learner(library: str) -> Any:
+    """The class of the perceptron of a library."""
+    if library == "ours":
+        from rosenblatt import Perceptron
+
+        return Perceptron
+    return sklearn.linear_model.Perceptron
+
+
+def fit(make: Any, X: Any, y: Any) -> None:
+    make(max_iter=5, tol=None, shuffle=False).fit(X, y)
+
+
+def first_fit(make: Any, kind: str, rows: int) -> dict[str, float]:
+    """The time of the imports and of the first fit, the latter by the wall's and by the processor's clock."""
+    imports = time.perf_counter() - started
+    rng = np.random.default_rng(0)
+    X: Any = rng.standard_normal((rows, 20))
+    y = rng.integers(0, 10 if kind == "classes" else 2, rows)
+    if kind == "csr":
+        X = scipy.sparse.csr_matrix(X)
+    start, start_cpu = time.perf_counter(), time.process_time()
+    fit(make, X, y)
+    return {"imports": imports, "first": time.perf_counter() - start, "cpu": time.process_time() - start_cpu}
+
+
+def peak() -> int:
+    """The peak of this process's memory. On Linux not `ru_maxrss`, which a process inherits from the one that started it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def memory(make: Any, kind: str, rows: int) -> dict[str, float]:
+    """By how much a fit raises the peak of the process's memory, beside the bytes of X."""
+    # Everything here is filled in place: no temporary array may raise the peak before the fit does.
+    rng = np.random.default_rng(0)
+    columns = 200
+    values = np.empty((rows, columns))
+    rng.standard_normal(out=values)
+    X: Any = values
+    if kind == "csr":
+        indices = np.empty((rows, columns), np.int32)
+        indices[:] = 7 * np.arange(columns, dtype=np.int32)
+        boundaries = np.arange(0, rows * columns + 1, columns, dtype=np.int32)
+        X = scipy.sparse.csr_matrix((values.ravel(), indices.ravel(), boundaries), shape=(rows, 7 * columns))
+    y = rng.integers(0, 10 if kind == "classes" else 2, rows)
+    fit(make, X[:100], y[:100])  # loads code, and compiles it where no cache has it
+    before = peak()
+    fit(make, X, y)
+    growth = peak() - before
+    size = values.nbytes + (indices.nbytes if kind == "csr" else 0)
+    copy = X.copy()
+    if peak() - before < 0.9 * size:
+        raise RuntimeError("the measure of memory does not notice a copy of X, so it cannot be trusted")
+    del copy
+    return {"growth": float(growth), "bytes": float(size)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("task", choices=["first-fit", "memory"])
+    parser.add_argument("library", choices=["ours", "scikit-learn"])
+    parser.add_argument("kind", choices=["dense", "csr", "classes"])
+    parser.add_argument("--rows", type=int, default=1000)
+    chosen = parser.parse_args()
+    task = first_fit if chosen.task == "first-fit" else memory
+    print(json.dumps(task(learner(chosen.library), chosen.kind, chosen.rows)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,245 @@
+"""Interleaved measurements, their ratios, and how they are shown and kept.
+
+Ours and the peer take turns (ours, peer, ours, peer, …), so that a busy moment of the machine hits both. Each pair gives one
+ratio; the row reports the median of the ratios with their quartiles, and the bar is held against that median. The ratio by
+processor time stands beside it: where the two differ on single-threaded work, the machine was busy with something else.
+"""
+
+import dataclasses
+import gc
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+import rosenblatt
+
+__all__ = ["FASTER", "SMALLER", "Options", "Row", "compare", "environment", "measure", "show", "write"]
+
+FASTER, SMALLER = "peer / ours", "ours / peer"
+"""What a ratio is: how many times as fast we are (a bar is a minimum), or how many times as much we take (a maximum)."""
+
+SOURCES = Path(rosenblatt.__file__).parent
+
+PACKAGES = ("rosenblatt", "numpy", "scipy", "numba", "scikit-learn", "river", "threadpoolctl")
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How much to measure.
+
+    Attributes
+    ----------
+    repeats : int
+        How many pairs of measurements a row is made of at least.
+    quick : bool
+        A tenth of the rows: to see that everything runs, not to judge by.
+    data : Path or None
+        The folder with the real data sets.
+    """
+
+    repeats: int
+    quick: bool
+    data: Path | None
+
+    @property
+    def seconds(self) -> float:
+        """Short measurements are repeated for about so long."""
+        return 0.5 if self.quick else 3.0
+
+    def size(self, rows: int) -> int:
+        """So many rows, or a tenth of them."""
+        return rows // 10 if self.quick else rows
+
+
+@dataclasses.dataclass
+class Row:
+    """One comparison, or what is said instead of one (`note` alone)."""
+
+    what: str
+    ours: str = ""
+    peer: str = ""
+    unit: str = "s"
+    ours_median: float | None = None
+    peer_median: float | None = None
+    kind: str = FASTER
+    ratio: float | None = None
+    quartiles: tuple[float, float] | None = None
+    cpu_ratio: float | None = None
+    """The same by processor time, which other jobs on the machine disturb less; it adds up the threads."""
+    bar: float | None = None
+    bar_unit: str = "×"
+    """What the bar is held against: the ratio (×), or our own measurement in its unit."""
+    met: bool | None = None
+    note: str = ""
+    ours_all: list[float] = dataclasses.field(default_factory=list)
+    peer_all: list[float] = dataclasses.field(default_factory=list)
+    benchmark: str = ""
+
+
+Measure = Callable[[], float]
+
+
+def compare(what: str, ours: Callable[[], Any], peer: Callable[[], Any], options: Options, /, **row: Any) -> Row:
+    """Time two pieces of work that do the same, by the clock on the wall and by the processor's."""
+    ours_cpu: list[float] = []
+    peer_cpu: list[float] = []
+    made = measure(what, _timed(ours, ours_cpu), _timed(peer, peer_cpu), options, **row)
+    made.cpu_ratio = float(np.median(_ratios(np.array(ours_cpu[1:]), np.array(peer_cpu[1:]), made.kind)))
+    return made
+
+
+def _timed(work: Callable[[], Any], cpu: list[float]) -> Measure:
+    def timed() -> float:
+        gc.collect()
+        start, start_cpu = time.perf_counter(), time.process_time()
+        work()
+        cpu.append(time.process_time() - start_cpu)
+        return time.perf_counter() - start
+
+    return timed
+
+
+def measure(what: str, ours: Measure, peer: Measure, options: Options, /, **row: Any) -> Row:
+    """Take turns with two measurements, after one of each that does not count: more often where they are short."""
+    ours(), peer()
+    pairs: list[tuple[float, float]] = []
+    start = time.perf_counter()
+    while len(pairs) < options.repeats or (
+        len(pairs) < 5 * options.repeats and time.perf_counter() - start < options.seconds
+    ):
+        pairs.append((ours(), peer()))
+    taken = np.array(pairs)
+    made = Row(what, ours_all=taken[:, 0].tolist(), peer_all=taken[:, 1].tolist(), **row)
+    made.ours_median, made.peer_median = np.median(taken, axis=0).tolist()
+    low, median, high = np.percentile(_ratios(taken[:, 0], taken[:, 1], made.kind), (25, 50, 75)).tolist()
+    made.ratio, made.quartiles = median, (low, high)
+    if made.bar is not None:
+        judged = median if made.bar_unit == "×" else float(np.median(taken[:, 0]))
+        made.met = judged >= made.bar if made.kind == FASTER else judged <= made.bar
+    return made
+
+
+def _ratios(ours: NDArray[np.float64], peer: NDArray[np.float64], kind: str) -> NDArray[np.float64]:
+    return peer / ours if kind == FASTER else ours / peer
+
+
+# ---- the setting ----
+
+
+def environment(options: Options) -> dict[str, Any]:
+    """The machine, the versions and the command that were behind the numbers."""
+    return {
+        "command": " ".join(["python -m benchmarks", *sys.argv[1:]]),
+        "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "repeats": options.repeats,
+        "quick": options.quick,
+        "machine": {
+            "cpu": _cpu(),
+            "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+            "system": platform.platform(),
+            "load_at_start": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
+        },
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        "commit": _commit(),
+        "sources": _digest(),
+        "complete": False,
+    }
+
+
+def _cpu() -> str:
+    listing = Path("/proc/cpuinfo")
+    if listing.exists():
+        for line in listing.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor()
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return getattr(sys.modules.get(name), "__version__", None)
+
+
+def _digest() -> str:
+    """A hash of the sources that were measured, which a commit does not tell while they are being worked on."""
+    digest = hashlib.sha256()
+    for path in sorted(SOURCES.rglob("*.py")):
+        digest.update(path.relative_to(SOURCES).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _commit() -> str | None:
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+# ---- out ----
+
+
+def write(path: Path, setting: dict[str, Any], rows: list[Row]) -> None:
+    """Keep everything, the single measurements too."""
+    setting = {**setting, "load_at_end": list(os.getloadavg()) if hasattr(os, "getloadavg") else None}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({**setting, "rows": [dataclasses.asdict(row) for row in rows]}, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def show(console: Console, name: str, rows: Iterator[Row]) -> list[Row]:
+    """Measure one benchmark's rows and print them as a table."""
+    table = Table(title=name, title_justify="left", title_style="bold", expand=True)
+    table.add_column("what", ratio=4)
+    for heading in ("ours", "peer"):
+        table.add_column(heading, ratio=2)
+    table.add_column("ratio (quartiles)", justify="right", ratio=2)
+    for heading in ("by CPU time", "bar", "met"):
+        table.add_column(heading, justify="right", ratio=1)
+    made = []
+    for row in rows:  # no spinner: its thread would take part in the measurement
+        row.benchmark = name
+        made.append(row)
+        table.add_row(*_cells(row))
+    console.print(table)
+    return made
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    what = f"{row.what}\n[dim]{row.note}[/dim]" if row.note else row.what
+    if row.ratio is None or row.quartiles is None:
+        return what, "", "", "", "", "", "-"
+    sign = "≥" if row.kind == FASTER else "≤"
+    low, high = row.quartiles
+    return (
+        what,
+        f"{_amount(row.ours_median, row.unit)}\n[dim]{row.ours}[/dim]",
+        f"{_amount(row.peer_median, row.unit)}\n[dim]{row.peer}[/dim]",
+        f"{row.ratio:.3g}×\n[dim]{low:.3g} … {high:.3g}[/dim]",
+        "" if row.cpu_ratio is None else f"{row.cpu_ratio:.3g}×",
+        "" if row.bar is None else f"{sign} {row.bar:g} {row.bar_unit}",
+        {True: "[green]yes[/green]", False: "[red]NO[/red]", None: "-"}[row.met],
+    )
+
+
+def _amount(value: float | None, unit: str) -> str:
+    if value is None:
+        return ""
+    if unit == "s":
+        return f"{value:.3f} s" if value >= 1 else f"{value * 1e3:.1f} ms"
+    return f"{value:.4g} {unit}"

@@ -1,0 +1,191 @@
+"""What several test files share: the learners, random problems, and everything that a model remembers."""
+
+import copy
+import dataclasses
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import rosenblatt as rb
+from rosenblatt import protocol
+from tests import oracles
+
+SCHEMES = ("max", "all", "uniform", "proportional", "ovr")
+ON_ZERO = ("update", "positive", "keep")
+
+STREAMING = {
+    "Perceptron": rb.Perceptron(),
+    "Perceptron-positive": rb.Perceptron(on_zero="positive", fit_intercept=False, eta0=0.3),
+    "AveragedPerceptron": rb.AveragedPerceptron(),
+    "VotedPerceptron": rb.VotedPerceptron(),
+    "MarginPerceptron": rb.MarginPerceptron(b=0.75),
+    "PA": rb.PassiveAggressive(variant="PA"),
+    "PA-I": rb.PassiveAggressive(variant="PA-I", C=0.3),
+    "PA-II": rb.PassiveAggressive(variant="PA-II", C=0.7, fit_intercept=False),
+    "Winnow": rb.Winnow(),
+    "Winnow-balanced": rb.Winnow(balanced=True, eta=0.1),
+}
+WHOLE_SET = {
+    "PocketPerceptron": rb.PocketPerceptron(max_iter=5),
+    "BatchPerceptron": rb.BatchPerceptron(max_iter=20),
+    "BatchPerceptron-line-search": rb.BatchPerceptron(max_iter=20, variant="line-search"),
+}
+LEARNERS = STREAMING | WHOLE_SET
+"""One or more of every class. Use `sklearn.base.clone`."""
+
+
+def blobs(n=60, features=5, classes=2, seed=0, dtype=np.float64):
+    """Real-valued examples that no hyperplane quite separates."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % classes)
+    X = rng.normal(size=(n, features)) + 1.2 * rng.normal(size=(classes, features))[y]
+    X[rng.random((n, features)) < 0.2] = 0.0
+    return np.ascontiguousarray(X, dtype=dtype), y
+
+
+def csr(X, index=np.int32):
+    """The same matrix as CSR with the given type of indices."""
+    S = sp.csr_array(X)
+    S.indptr, S.indices = S.indptr.astype(index), S.indices.astype(index)
+    return S
+
+
+def _dense(rows):
+    return rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+
+
+def frozen(value):
+    """A value as something that can be compared and that no one can change later."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tolist() if value.dtype == object else value.tobytes()
+    if isinstance(value, dict):
+        return {key: frozen(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [frozen(part) for part in value]
+    if dataclasses.is_dataclass(value):
+        return type(value).__name__, {f.name: frozen(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return copy.deepcopy(value)
+
+
+def memory(estimator):
+    """Everything that an estimator remembers, as a dict of bytes and plain values: equal if and only if nothing differs."""
+    facts = {f"parameter {name}": repr(value) for name, value in estimator.get_params().items()}
+    model = getattr(estimator, "model_", None)
+    for name, value in vars(estimator).items():
+        if name.endswith("_") and name != "model_":
+            facts[f"attribute {name}"] = frozen(value)
+    return facts if model is None else facts | model_memory(model)
+
+
+def model_memory(model, scratch=False):
+    """The part of the model below an estimator. What a pass uses as scratch space is left out."""
+    state, d = model.state, model.n_features
+    counts = state.counts.copy()
+    counts[[protocol.POSITION, protocol.LOGGED]] = 0
+    facts = {
+        "classes": list(model.classes),
+        "class_number": dict(model.class_number),
+        "features": None if model.features is None else dict(model.features),
+        "n_features": d,
+        "counts": counts.tobytes(),
+        "sums": state.sums.tobytes(),
+    }
+    for name in ("w", "v", "u"):
+        facts[name] = getattr(state, name)[:d].tobytes()
+    for name in ("bias", "v_bias", "u_bias"):
+        facts[name] = getattr(state, name).tobytes()
+    if model.support is not None:
+        support = model.support
+        rows = _dense(support.rows).astype(model.dtype)
+        facts |= {
+            "support rows": rows[support.entries][:, :d].tobytes(),
+            "support ages": support.ages.tobytes(),
+            "support steps": support.steps.tobytes(),
+            "support start": None if support.start_coef is None else support.start_coef[:, :d].tobytes(),
+            "support start bias": support.start_bias.tobytes(),
+            "support start age": support.start_age,
+        }
+    return facts
+
+
+def differences(a, b):
+    """The names under which two memories differ; empty if they are the same bit for bit."""
+    return sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
+
+
+def assert_same_model(a, b):
+    assert differences(model_memory(a.model_), model_memory(b.model_)) == []
+
+
+@st.composite
+def integer_problems(draw, classes=2, low=-3, max_rows=10, max_features=11):
+    """X, y with integer values, every class present."""
+    n = draw(st.integers(classes, max_rows))
+    d = draw(st.integers(1, max_features))
+    X = draw(arrays(np.int64, (n, d), elements=st.integers(low, 3))).astype(float)
+    y = draw(arrays(np.int64, n, elements=st.integers(0, classes - 1)))
+    y[draw(st.permutations(range(n)))[:classes]] = np.arange(classes)
+    return X, y
+
+
+@st.composite
+def integer_runs(draw, classes=2, max_rows=10, on_zero=ON_ZERO):
+    """A problem and how to run it: sample weights, starting weights, the convention at zero, the bias."""
+    X, y = draw(integer_problems(classes, max_rows=max_rows))
+    vectors = 1 if classes == 2 else classes
+    weight = draw(st.none() | arrays(np.int64, len(X), elements=st.integers(0, 3)))
+    if weight is not None:
+        weight = weight.astype(float)
+        weight[0] = max(weight[0], 1.0)
+    bias = draw(st.booleans())
+    word = draw(st.sampled_from(on_zero))
+    W = None
+    if word == "keep" or draw(st.booleans()):
+        W = draw(arrays(np.int64, (vectors, X.shape[1] + 1), elements=st.integers(-2, 2))).astype(float)
+        W[0, 0] = W[0, 0] or 1.0
+        W[:, -1] *= bias
+    return {
+        "X": X,
+        "y": y,
+        "classes": classes,
+        "weight": weight,
+        "bias": bias,
+        "W": W,
+        "on_zero": word,
+        "epochs": draw(st.integers(1, 4)),
+    }
+
+
+def fitted(estimator, run, sparse=False):
+    """Fit an estimator on such a run, in the order given."""
+    parameters = {"on_zero": run["on_zero"], "fit_intercept": run["bias"], "max_iter": run["epochs"]}
+    names = estimator.get_params()
+    parameters |= {name: value for name, value in (("tol", None), ("shuffle", False)) if name in names}
+    W = run["W"]
+    return estimator.set_params(**parameters).fit(
+        csr(run["X"]) if sparse else run["X"],
+        run["y"],
+        coef_init=None if W is None else W[:, :-1],
+        intercept_init=None if W is None else W[:, -1],
+        sample_weight=run["weight"],
+    )
+
+
+def followed(estimator, step, run, **kwargs):
+    """The oracle's run for as many epochs as the estimator took, which must have had a reason to stop before its last."""
+    oracle = oracles.learn(step, **(run | {"epochs": estimator.n_iter_}), **kwargs)
+    if estimator.n_iter_ < run["epochs"] and oracle.mistakes_per_epoch[-1] != 0:
+        *earlier, last = oracle.epoch_ends
+        assert any(np.array_equal(W, last) for W in earlier), "neither done nor in a cycle"
+        assert estimator.certificate_.status == "inseparable"
+    return oracle
+
+
+def last_weights(estimator):
+    """The last weights of a run, whatever it is read out as, with the bias in the last column."""
+    model = estimator.model_
+    w = model.state.w[: model.n_features]
+    w = w[None, :] if w.ndim == 1 else w[:, : model.vectors].T
+    return np.hstack([w, model.state.bias[:, None]])

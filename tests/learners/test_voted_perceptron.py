@@ -1,0 +1,128 @@
+"""The voted perceptron: every weight vector votes as often as it survived."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rosenblatt import Perceptron, VotedPerceptron
+from tests import oracles
+from tests.helpers import SCHEMES, blobs, csr, fitted, followed, integer_runs, last_weights, memory
+
+
+@settings(max_examples=100)
+@given(integer_runs(), st.booleans())
+def test_two_classes(problem, sparse):
+    model = fitted(VotedPerceptron(), problem, sparse)
+    run = followed(model, oracles.perceptron(), problem)
+    assert np.array_equal(last_weights(model), run.W)
+    assert (model.mistakes_, model.updates_) == (run.mistakes, run.updates)
+    votes = run.votes(problem["X"])[:, 0]
+    assert np.array_equal(model.decision_function(csr(problem["X"]) if sparse else problem["X"]), votes)
+    assert np.array_equal(model.predict(problem["X"]), (votes >= 0).astype(int))
+    assert model.survived_.sum() == sum(c for _, c in run.after)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_many_classes(scheme, data):
+    problem = data.draw(integer_runs(3))
+    model = fitted(VotedPerceptron(multiclass=scheme), problem)
+    run = followed(model, oracles.perceptron(), problem, scheme=scheme)
+    assert np.array_equal(last_weights(model), run.W)
+    if scheme != "proportional":  # its thirds and sevenths make ties a matter of rounding
+        assert np.array_equal(model.decision_function(problem["X"]), run.votes(problem["X"], scheme))
+
+
+def test_the_weight_vectors_follow_from_the_support():
+    X, y = blobs(40, 3)
+    model = VotedPerceptron(max_iter=3, tol=None).fit(X, y)
+    w = np.cumsum(
+        model.dual_coef_ * np.hstack([model.support_, np.ones((len(model.support_), 1))])[model.mistake_rows_], 0
+    )
+    np.testing.assert_allclose(w[-1:], last_weights(model), rtol=1e-12, atol=1e-12)
+    assert len(model.mistake_rows_) == model.mistakes_ == len(model.survived_) - 1
+    assert len(np.unique(model.support_, axis=0)) == len(model.support_), "each example stands once"
+
+
+def test_more_mistakes_than_one_log_holds():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-2, 3, (5000, 2)).astype(float), rng.integers(0, 2, 5000)
+    same = {"max_iter": 1, "tol": None, "shuffle": False}
+    model, plain = VotedPerceptron(**same).fit(X, y), Perceptron(**same).fit(X, y)
+    assert model.mistakes_ == plain.mistakes_ > 2048
+    assert len(model.mistake_rows_) == model.mistakes_
+    run = oracles.learn(oracles.perceptron(), X, y)
+    assert np.array_equal(model.decision_function(X[:4]), run.votes(X[:4])[:, 0])
+
+
+def test_strided_rows_are_remembered_by_their_own_numbers():
+    X, y = blobs(50, 6)
+    plain = VotedPerceptron(max_iter=2, tol=None).fit(X, y)
+    strided = VotedPerceptron(max_iter=2, tol=None).fit(np.asfortranarray(X), y)
+    assert np.array_equal(plain.support_, strided.support_)
+    assert np.array_equal(plain.mistake_rows_, strided.mistake_rows_)
+
+
+def test_it_has_no_single_weight_vector():
+    model = VotedPerceptron().fit(*blobs())
+    for name in ("coef_", "intercept_"):
+        assert not hasattr(model, name)
+        with pytest.raises(AttributeError, match="support_"):
+            getattr(model, name)
+    assert not hasattr(VotedPerceptron(), "support_")
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_max_support_caps_memory_with_a_warning(classes):
+    X, y = blobs(200, 4, classes, seed=3)
+    y = np.random.default_rng(4).permutation(y)
+    capped, free = VotedPerceptron(max_support=10), VotedPerceptron()
+    free.partial_fit(X, y)
+
+    def stream():
+        for x, label in zip(X, y.tolist(), strict=True):
+            capped.learn_one(x, label)
+            assert len(capped.mistake_rows_) <= 10
+
+    with pytest.warns(UserWarning, match=r"max_support=10.*AveragedPerceptron"):
+        stream()
+    assert np.array_equal(last_weights(capped), last_weights(free)), "learning itself is untouched"
+    assert capped.mistakes_ == free.mistakes_
+    assert capped.support_.shape[0] <= 10
+    # The votes of the kept vectors are those of the free model.
+    m = len(capped.mistake_rows_)
+    assert np.array_equal(capped.survived_[1:], free.survived_[-m:])
+    assert np.array_equal(capped.dual_coef_, free.dual_coef_[-m:])
+    start = np.hstack([capped.model_.support.start_coef, capped.model_.support.start_bias[:, None]])
+    rows = np.hstack([free.support_, np.ones((len(free.support_), 1))])[free.mistake_rows_]
+    np.testing.assert_allclose(start, free.dual_coef_[:-m].T @ rows[:-m], rtol=1e-10, atol=1e-10)
+
+
+def test_max_support_in_one_fit():
+    X, y = blobs(200, 1)
+    with pytest.warns(UserWarning, match="lose their votes"):
+        model = VotedPerceptron(max_support=7, max_iter=2, tol=None).fit(X, y)
+    assert len(model.mistake_rows_) <= 7
+    assert model.score(X, y) > 0.6
+
+
+def test_dense_and_sparse_chunks_make_one_support():
+    X, y = blobs(60, 5)
+    mixed = VotedPerceptron().partial_fit(X[:30], y[:30]).partial_fit(csr(X[30:]), y[30:])
+    other = VotedPerceptron().partial_fit(csr(X[:30]), y[:30]).partial_fit(X[30:], y[30:])
+    plain = VotedPerceptron().partial_fit(X, y)
+    for model in (mixed, other):
+        assert np.array_equal(model.decision_function(X), plain.decision_function(X))
+        assert memory(model)["support rows"] == memory(plain)["support rows"]
+
+
+def test_the_support_is_as_wide_as_the_features():
+    model = VotedPerceptron()
+    for x, label in [({"a": 1}, "no"), ({"b": 1}, "yes"), ({"c": 2, "a": -1}, "no")]:
+        model.learn_one(x, label)
+    assert model.support_.shape == (3, 3)
+    assert model.n_features_in_ == 3
+    assert sp.issparse(model.support_)

@@ -1,0 +1,202 @@
+"""The algorithms as the lecture notes write them, in plain NumPy: slow, short, and written apart from the library.
+
+Labels are class numbers 0, 1, …; for two classes 1 is the positive one. Weights have one row for each weight vector (one for two
+classes) and the bias in the last column. The order of summation is the one that the library promises, so that the
+comparison can ask for equal bits.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+def lane_sum(terms):
+    """Eight lanes, feature j in lane j mod 8, each summed from first to last; then the upper half onto the lower."""
+    lanes = [terms.dtype.type(0)] * 8
+    for j, term in enumerate(terms):
+        lanes[j % 8] = lanes[j % 8] + term
+    while len(lanes) > 1:
+        half = len(lanes) // 2
+        lanes = [low + high for low, high in zip(lanes[:half], lanes[half:], strict=True)]
+    return lanes[0]
+
+
+def scores(W, x):
+    """One weight vector in eight lanes; several from the first feature to the last; then the bias."""
+    if len(W) == 1:
+        return np.array([float(lane_sum(W[0, :-1] * x)) + W[0, -1]])
+    return np.array([float(np.cumsum(w[:-1] * x)[-1]) + w[-1] for w in W])
+
+
+def is_mistake(margin, first, on_zero):
+    """`first`: whether the true class is the one predicted at a tie."""
+    return margin < 0 or (margin == 0 and (on_zero == "update" or (on_zero == "positive" and not first)))
+
+
+def shares(scheme, s, true, rival):
+    """What each class adds of the example for a step of 1."""
+    K = len(s)
+    share = np.zeros(K)
+    share[true] = 1.0
+    level = [rival] + [k for k in range(K) if k not in (true, rival) and s[k] >= s[true]]
+    excess = [max(s[k] - s[true], 0.0) for k in level]
+    if scheme == "max":
+        share[rival] = -1.0
+    elif scheme == "all":
+        share[np.arange(K) != true] = -1.0
+    elif scheme == "uniform" or sum(excess) == 0:
+        share[level] = -1.0 / len(level)
+    else:
+        share[level] = [-e / sum(excess) for e in excess]
+    return share
+
+
+@dataclass
+class Run:
+    W: np.ndarray
+    mistakes: int = 0
+    updates: int = 0
+    examples: int = 0
+    mistakes_per_epoch: list = field(default_factory=list)
+    after: list = field(default_factory=list)
+    """(weights in force after the example, how much the example counts)"""
+    epoch_ends: list = field(default_factory=list)
+    """The weights before the first epoch and after each."""
+
+    def average(self):
+        return sum(c * W for W, c in self.after) / sum(c for _, c in self.after)
+
+    def votes(self, X, scheme="max"):
+        """Every weight vector votes as often as it survived; a zero score, or a tie at the top, casts no vote."""
+        total = np.zeros((len(X), len(self.W)))
+        for W, c in self.after:
+            for i, x in enumerate(X):
+                s = scores(W, x)
+                if len(s) == 1 or scheme == "ovr":
+                    total[i] += c * np.sign(s)
+                elif (s == s.max()).sum() == 1:
+                    total[i, s.argmax()] += c
+        return total
+
+
+def learn(
+    step,
+    X,
+    y,
+    *,
+    classes=2,
+    scheme="max",
+    on_zero="update",
+    bias=True,
+    W=None,
+    weight=None,
+    epochs=1,
+    link=lambda V: V,
+):
+    """The online protocol: `step(margin, is a mistake, squared norm)` says how far to move."""
+    vectors = 1 if classes == 2 else classes
+    V = np.zeros((vectors, X.shape[1] + 1)) if W is None else np.array(W, dtype=float)
+    weight = np.ones(len(X)) if weight is None else weight
+    mask = np.ones(X.shape[1] + 1)
+    mask[-1] = bias
+    run = Run(link(V) * mask)
+    run.epoch_ends.append(run.W.copy())
+    for _ in range(epochs):
+        before = run.mistakes, run.updates
+        for x, true, c in zip(X, y, weight, strict=True):
+            if c == 0:
+                continue
+            s = scores(run.W, x)
+            sq_norm = float(lane_sum(x * x)) + bias
+            move = np.zeros(vectors)
+            if vectors == 1:
+                sign = 1.0 if true == 1 else -1.0
+                wrong = is_mistake(sign * s[0], true == 1, on_zero)
+                move[0] = sign * (step(sign * s[0], wrong, sq_norm) * c)
+            else:
+                rival = max((k for k in range(classes) if k != true), key=lambda k: (s[k], -k))
+                margin = s[true] - s[rival]
+                wrong = is_mistake(margin, true < rival, on_zero)
+                if scheme == "ovr":
+                    for k in range(classes):
+                        sign = 1.0 if k == true else -1.0
+                        own = is_mistake(sign * s[k], k == true, on_zero)
+                        move[k] = sign * (step(sign * s[k], own, sq_norm) * c)
+                else:
+                    share = shares(scheme, s, true, rival)
+                    move = share * (step(margin, wrong, (1.0 - share[rival]) * sq_norm) * c)
+            if sq_norm == 0:
+                move[:] = 0
+            V = V + move[:, None] * (np.append(x, 1.0) * mask)
+            run.W = link(V) * mask
+            run.mistakes += wrong
+            run.updates += bool(move.any())
+            run.examples += 1
+            run.after.append((run.W.copy(), c))
+        run.mistakes_per_epoch.append(run.mistakes - before[0])
+        run.epoch_ends.append(run.W.copy())
+        if (run.mistakes, run.updates) == before:
+            break
+    return run
+
+
+def perceptron(eta0=1.0):
+    return lambda margin, wrong, sq_norm: eta0 if wrong else 0.0
+
+
+def margin_perceptron(b, eta0=1.0):
+    return lambda margin, wrong, sq_norm: eta0 if margin <= b else 0.0
+
+
+def passive_aggressive(variant, C=1.0):
+    def step(margin, wrong, sq_norm):
+        loss = max(0.0, 1.0 - margin)
+        if loss == 0 or sq_norm == 0:
+            return 0.0
+        return {
+            "PA": lambda: loss / sq_norm,
+            "PA-I": lambda: min(C, loss / sq_norm),
+            "PA-II": lambda: loss / (sq_norm + 1.0 / (2.0 * C)),
+        }[variant]()
+
+    return step
+
+
+def winnow_link(balanced):
+    exp = np.vectorize(math.exp, otypes=[float])
+    return (lambda V: exp(V) - exp(-V)) if balanced else exp
+
+
+def perceptron_criterion(W, X, y, weight=None, separate=False):
+    """Σ weight · max(0, -margin); for one-vs-rest summed over the classes."""
+    weight = np.ones(len(X)) if weight is None else weight
+    S = X @ W[:, :-1].T + W[:, -1]
+    if S.shape[1] == 1:
+        loss = np.maximum(0, -np.where(y == 1, 1, -1) * S[:, 0])
+    elif separate:
+        loss = np.maximum(0, -np.where(np.eye(S.shape[1])[y] > 0, 1, -1) * S).sum(axis=1)
+    else:
+        loss = (S - S[np.arange(len(y)), y][:, None]).max(axis=1)
+    return float(weight @ loss)
+
+
+def batch_direction(W, X, y, *, scheme="max", on_zero="update", bias=True, weight=None):
+    """Σ over the mistakes of what the online rule would add."""
+    weight = np.ones(len(X)) if weight is None else weight
+    Z = np.hstack([X, np.full((len(X), 1), float(bias))])
+    delta = np.zeros_like(W)
+    for z, true, c in zip(Z, y, weight, strict=True):
+        s = W @ z
+        if len(W) == 1:
+            sign = 1.0 if true == 1 else -1.0
+            delta[0] += c * sign * z * is_mistake(sign * s[0], true == 1, on_zero)
+        elif scheme == "ovr":
+            for k in range(len(W)):
+                sign = 1.0 if k == true else -1.0
+                delta[k] += c * sign * z * is_mistake(sign * s[k], k == true, on_zero)
+        else:
+            rival = max((k for k in range(len(s)) if k != true), key=lambda k: (s[k], -k))
+            if is_mistake(s[true] - s[rival], true < rival, on_zero):
+                delta += c * shares(scheme, s, true, rival)[:, None] * z
+    return delta

@@ -1,0 +1,223 @@
+"""A rule of the user's own: the same door as the built-in ones, kept on disk like theirs."""
+
+# ruff: noqa: N802 - a rule is named like the class that it becomes
+
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import rosenblatt as rb
+from tests import user_rules
+from tests.helpers import assert_same_model, blobs, csr
+
+PAIRS = {
+    "Plain": (user_rules.Plain(eta0=0.3), rb.Perceptron(eta0=0.3)),
+    "Cautious": (user_rules.Cautious(C=0.2), rb.PassiveAggressive(C=0.2)),
+    "Mean": (user_rules.Mean(), rb.AveragedPerceptron()),
+    "Vote": (user_rules.Vote(), rb.VotedPerceptron()),
+    "WithHelpers": (user_rules.WithHelpers(), rb.PassiveAggressive(C=0.5)),
+    "WithCompiledHelper": (user_rules.WithCompiledHelper(), rb.PassiveAggressive(C=0.5)),
+    "NoNumbers": (user_rules.NoNumbers(), rb.Perceptron()),
+    "Whole": (user_rules.Whole(), rb.Perceptron()),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_same_step_gives_the_same_model(name):
+    own, built_in = PAIRS[name]
+    for classes in (2, 3) if name in ("Plain", "Cautious") else (2,):
+        X, y = blobs(60, 9, classes, seed=1)
+        mine, theirs = (clone(model).partial_fit(X, y) for model in (own, built_in))
+        # The loss of examples beyond the target is not known to a rule without one.
+        mine.model_.state.sums[0] = theirs.model_.state.sums[0] = 0.0
+        assert_same_model(mine, theirs)
+        assert np.array_equal(mine.predict(X), theirs.predict(X))
+    if name == "Plain":
+        assert np.array_equal(clone(own).fit(csr(X), y).coef_, clone(built_in).fit(X, y).coef_)
+
+
+def test_it_is_an_estimator_named_after_the_function():
+    model = user_rules.Cautious(C=0.25, max_iter=7)
+    assert repr(model) == "Cautious(C=0.25, max_iter=7)"
+    assert set(model.get_params()) == set(rb.Perceptron().get_params()) - {"eta0"} | {"C"}
+    assert clone(model).get_params() == model.get_params()
+    assert "Passive-aggressive with a ceiling." in type(model).__doc__
+    assert "C : float, default=0.1" in type(model).__doc__
+    assert type(model).__module__ == "tests.user_rules"
+
+
+def test_a_fitted_one_can_be_pickled():
+    X, y = blobs()
+    model = user_rules.Cautious().fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.coef_, model.coef_)
+    assert np.array_equal(again.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
+
+
+def test_its_numbers_are_checked_by_the_same_step():
+    X, y = blobs()
+    a, b = (user_rules.Cautious(C=C, max_iter=2, tol=None).fit(X, y) for C in (0.01, 1.0))
+    assert not np.array_equal(a.coef_, b.coef_), "one compiled rule for all values"
+
+
+def test_a_rule_typed_at_a_prompt():
+    scope = {"rosenblatt": rb}
+    exec(
+        "@rosenblatt.rule\ndef Typed(margin, sq_norm, C=0.5):\n    return min(C, max(0.0, 1.0 - margin) / sq_norm)\n",
+        scope,
+    )
+    X, y = blobs()
+    typed = scope["Typed"](max_iter=2, tol=None).fit(X, y)
+    assert np.array_equal(typed.coef_, rb.PassiveAggressive(C=0.5, max_iter=2, tol=None).fit(X, y).coef_)
+
+
+def test_a_lambda():
+    X, y = blobs()
+    step = lambda margin, eta0=1.0: eta0 if margin <= 0 else 0.0  # noqa: E731
+    model = rb.rule(step)(max_iter=2, tol=None).fit(X, y)
+    assert np.array_equal(model.coef_, rb.Perceptron(max_iter=2, tol=None).fit(X, y).coef_)
+
+
+def test_a_rule_inside_a_function():
+    rate = 0.25
+
+    @rb.rule
+    def Local(margin):
+        return rate if margin <= 0 else 0.0
+
+    X, y = blobs()
+    model = Local(max_iter=2, tol=None).fit(X, y)
+    assert np.array_equal(model.coef_, rb.Perceptron(eta0=0.25, max_iter=2, tol=None).fit(X, y).coef_)
+
+
+def test_bad_signatures():
+    with pytest.raises(
+        TypeError, match=r"`wrong` must take `margin` as its first argument.*got \(score, margin\).*Rename"
+    ):
+
+        @rb.rule
+        def wrong(score, margin):
+            return 1.0
+
+    with pytest.raises(
+        TypeError, match=r"hyperparameter `C` of the rule `bare`.*number as its default; got none.*C=1\.0"
+    ):
+
+        @rb.rule
+        def bare(margin, C):
+            return C
+
+    with pytest.raises(TypeError, match=r"`word`.*must have a number as its default; got 'fast'"):
+
+        @rb.rule
+        def worded(margin, word="fast"):
+            return 1.0
+
+    with pytest.raises(TypeError, match="margin"):
+
+        @rb.rule
+        def nothing():
+            return 1.0
+
+
+def test_a_bad_readout():
+    with pytest.raises(ValueError, match=r"`readout` of a rule must be 'last', 'average' or 'vote'; got 'pocket'"):
+        rb.rule(readout="pocket")(lambda margin: 1.0)
+
+
+TABLE = {"a": 1.0}
+
+
+def test_what_a_step_may_refer_to():
+    @rb.rule
+    def Odd(margin):
+        return TABLE["a"]
+
+    with pytest.raises(
+        TypeError, match=r"`Odd` may refer to numbers, modules and functions; got `TABLE`, a dict.*hyperparameter"
+    ):
+        Odd().fit(*blobs())
+
+
+@pytest.mark.parametrize("step", ["-1.0", "math.nan", "math.inf"])
+def test_a_step_that_cannot_be_taken(step):
+    scope = {"rosenblatt": rb}
+    exec(f"import math\n@rosenblatt.rule\ndef Bad(margin):\n    return {step}\n", scope)
+    with pytest.raises(ValueError):  # noqa: PT011 - what it says is tested elsewhere
+        scope["Bad"]().fit(*blobs())
+
+
+PROGRAM = """
+import json, sys
+import numpy as np
+sys.path.insert(0, {folder!r})
+import my_rules
+from rosenblatt.compiling import compile_step
+
+X = np.arange(40.0).reshape(10, 4) - 20
+model = my_rules.Mine(C=0.25).fit(X, np.arange(10) % 2)
+kernels = compile_step(type(model)._step)
+stats = [(k.stats.cache_hits, k.stats.cache_misses) for k in vars(kernels).values() if hasattr(k, "stats")]
+hits = sum(sum(h.values()) for h, _ in stats)
+misses = sum(sum(m.values()) for _, m in stats)
+print(json.dumps([hits, misses, model.coef_.tolist(), kernels.__file__]))
+"""
+
+RULE = """
+import rosenblatt
+from helper import half
+
+@rosenblatt.rule
+def Mine(margin, sq_norm, C=0.5):
+    return min(C, half() * 2.0 * max(0.0, 1.0 - margin) / sq_norm)
+"""
+
+
+@pytest.mark.slow
+def test_it_is_kept_on_disk_across_processes(tmp_path):
+    import json
+
+    folder = tmp_path / "rules"
+    folder.mkdir()
+    (folder / "my_rules.py").write_text(RULE)
+    (folder / "helper.py").write_text("def half():\n    return 0.5\n")
+    environment = os.environ | {"ROSENBLATT_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(PROGRAM).format(folder=str(folder))],
+            capture_output=True, text=True, check=True, env=environment, timeout=300,
+        )  # fmt: skip
+        return json.loads(done.stdout)
+
+    hits, misses, coef, path = run()
+    assert (hits, misses > 0) == (0, True), "the first process compiles"
+    assert path.startswith(str(tmp_path / "cache"))
+    hits, misses, again, same_path = run()
+    assert misses == 0, "the second does not"
+    assert hits > 0
+    assert (again, same_path) == (coef, path)
+    # A change in a helper makes another module: the cache can never be stale.
+    (folder / "helper.py").write_text("def half():\n    return 0.25\n")
+    _, misses, other, other_path = run()
+    assert misses > 0
+    assert other_path != path
+    assert other != coef
+
+
+def test_a_cache_folder_that_cannot_be_written(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    program = "from rosenblatt.compiling import cache_folder; print(cache_folder())"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120,
+        env=os.environ | {"ROSENBLATT_CACHE_DIR": str(blocked / "below")},
+    )  # fmt: skip
+    assert os.path.isdir(done.stdout.strip())  # noqa: PTH112
+    assert str(blocked) not in done.stdout

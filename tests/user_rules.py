@@ -1,0 +1,67 @@
+"""Rules as a user would write them, in a module of their own."""
+
+# ruff: noqa: N802 - a rule is named like the class that it becomes
+
+import math
+from math import sqrt
+
+import numpy as np
+from numba import njit
+
+import rosenblatt
+
+LIMIT = 0.75
+FLAG = True
+INFINITE = float("inf")
+
+
+def hinge(margin):
+    return max(0.0, 1.0 - margin)
+
+
+@njit
+def compiled_hinge(margin):
+    return max(0.0, 1.0 - margin)
+
+
+@rosenblatt.rule
+def Plain(margin, eta0=1.0):
+    return eta0 if margin <= 0 else 0.0
+
+
+@rosenblatt.rule(target=1.0)
+def Cautious(margin: float, sq_norm: float, C: float = 0.1) -> float:
+    """Passive-aggressive with a ceiling."""
+    return min(C, max(0.0, 1.0 - margin) / sq_norm)
+
+
+@rosenblatt.rule(readout="average", target=0.0)
+def Mean(margin, eta0=1.0):
+    return eta0 if margin <= 0 else 0.0
+
+
+@rosenblatt.rule(readout="vote", target=0.0)
+def Vote(margin, eta0=1.0):
+    return eta0 if margin <= 0 else 0.0
+
+
+@rosenblatt.rule
+def WithHelpers(margin, sq_norm, C=0.5):
+    if not FLAG:
+        return INFINITE
+    return min(C * LIMIT / LIMIT, hinge(margin) / sq_norm) * math.sqrt(1.0) * sqrt(1.0) * np.exp(0.0)
+
+
+@rosenblatt.rule
+def WithCompiledHelper(margin, sq_norm, C=0.5):
+    return min(C, compiled_hinge(margin) / sq_norm)
+
+
+@rosenblatt.rule
+def NoNumbers(margin):
+    return 1.0 if margin <= 0 else 0.0
+
+
+@rosenblatt.rule
+def Whole(margin, eta0=1):
+    return eta0 if margin <= 0 else 0
