@@ -27,8 +27,14 @@ myst_heading_anchors = 3
 autodoc_typehints = "none"
 numpydoc_class_members_toctree = False
 numpydoc_show_inherited_class_members = False
-# Parameters that a docstring lists and the signature does not have, and the other way round.
+# A docstring that lists parameters lists all of them (PR01), no others (PR02), and in their order (PR03).
 numpydoc_validation_checks = {"PR01", "PR02", "PR03"}
+numpydoc_validation_overrides = {
+    # What lists none says it in a sentence, or is a record of results that lists its attributes.
+    "PR01": [r"(?m)\A(?![\s\S]*^ *Parameters\n *-+$)"],
+    # Learners take their parameters by name only; each has its own first and then those that all have.
+    "PR03": [r"Whether to add a constant feature 1, whose weight is `intercept_`"],
+}
 
 html_theme = "furo"
 html_title = f"{project} {release}"

@@ -75,8 +75,10 @@ class _Absent:
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """A classifier with one weight for each feature and class. Subclasses are dataclasses whose fields are the parameters.
 
-    Parameters of the class statement
-    ---------------------------------
+    Notes
+    -----
+    The class statement takes:
+
     step : callable
         The learning rule: ``step(margin, [sq_norm,] *hyperparameters) -> tau``.
     readout : {"last", "average", "vote"}, default="last"

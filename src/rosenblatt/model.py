@@ -267,10 +267,23 @@ class Model:
             while reason != protocol.DONE:
                 reason = self._pass(self._packed, self.state.w, rows, labels, importance, local)
                 if reason == protocol.BAD_VALUE:
-                    raise ValueError(table.describe_bad_row(int(order[part][counts[protocol.POSITION]])))
+                    raise ValueError(self._describe_bad_row(table, int(order[part][counts[protocol.POSITION]])))
                 self._attend(reason, numbers)
                 if reason == protocol.RUN_REACHED and on_run is not None:
                     on_run()
+
+    def _describe_bad_row(self, table: Table, number: int) -> str:
+        """Why a row could not be learned: a bad value, one too large, or a step that no rule may take."""
+        row = table.take(np.array([number]))
+        values = np.asarray(row.data if table.sparse else row, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sound = np.isfinite(self.state.scores).all() and np.isfinite(np.sum(values * values))
+        if not sound:
+            return table.describe_bad_row(number)
+        return (
+            f"The step of a rule must be a finite number of at least 0; `{self.rule.step.__name__}` gave another for row {number} "
+            "of X. Check what the step function returns for large margins and norms."
+        )
 
     def _attend(self, reason: int, numbers: Codes | None = None) -> None:
         """What a pass leaves to do: bring linked weights back to scale, empty the log of updates."""
@@ -397,9 +410,9 @@ class Model:
 
     def _after_one(self, outcome: int, x: Any, added: list[Hashable]) -> None:
         if -outcome == protocol.BAD_VALUE:
-            reason = self._row_table(x).describe_bad_row(0).replace("Row 0 of X", "The example")
+            reason = self._describe_bad_row(self._row_table(x), 0).replace("Row 0 of X", "The example")
             self._forget_features(added)
-            raise ValueError(reason.replace("; row 0, feature", "; feature"))
+            raise ValueError(reason.replace("; row 0, feature", "; feature").replace("row 0 of X", "the example"))
         self._attend(max(-outcome, protocol.DONE))
         if self.support is not None:
             self.support.absorb(self._row_table(x))

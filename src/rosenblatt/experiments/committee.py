@@ -89,10 +89,12 @@ def committee_examples(
 
     Parameters
     ----------
-    experts, panel, random_state
+    experts, panel : int
         As in `CommitteeProblem`.
     examples : int, default=1000
         How many rounds.
+    random_state : int, default=0
+        Seed of the panel and of the votes.
 
     Returns
     -------
@@ -118,10 +120,12 @@ def committee_mistakes(
 
     Parameters
     ----------
-    experts, panel, random_state
+    experts, panel : int
         As in `CommitteeProblem`.
     examples : int, default=2000
         How many rounds. Winnow is done after a few hundred mistakes; the perceptron is not.
+    random_state : int, default=0
+        Seed of the panel and of the votes.
     learners : tuple of {"perceptron", "winnow"}, default=("perceptron", "winnow")
         Who takes part.
 

@@ -49,7 +49,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     kernel : {"poly", "rbf", "linear", "sigmoid", "precomputed"} or callable, default="poly"
-        "poly" is (gamma x·z + coef0)^degree, "rbf" exp(-gamma |x - z|^2), "sigmoid" tanh(gamma x·z + coef0). A callable
+        "poly" is (gamma x·z + coef0)^degree, "rbf" exp(-gamma ‖x - z‖²), "sigmoid" tanh(gamma x·z + coef0). A callable
         gets two blocks of rows and returns the matrix of kernel values. With "precomputed" X is that matrix.
     degree : int, default=3
         Power of the polynomial kernel, at least 1. Raising it bends the boundary more.
@@ -99,7 +99,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
     support_vectors_ : array or CSR matrix of shape (n_support, n_features)
     mistakes_, updates_ : int
         In all; one-vs-rest counts those of every class.
-    mistakes_per_epoch_ : array of shape (n_iter_,)
+    mistakes_per_epoch_ : array of shape (epochs,)
     n_iter_ : int
     converged_ : bool
         The last weights of `fit` got every training example strictly right.
@@ -217,9 +217,10 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight : as for `fit`
+        X, y : as for `fit`
         classes : array or None
             Classes to know from the start, sorted; others join when they first arrive.
+        sample_weight : as for `fit`
         """
         self._refuse_precomputed_stream()
         first = not hasattr(self, "_model")

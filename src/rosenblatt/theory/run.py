@@ -75,7 +75,7 @@ class RunCertificate:
             "inseparable": "inseparable: the weights came back to earlier ones, and the updates in between add up to exactly 0",
             "undecided": "undecided: the run found neither a separator nor a proof that there is none (ask rosenblatt.certify)",
         }
-        text = [lines[self.status], f"{self.mistakes} mistakes, {self.updates} updates in {self.epochs} epochs"]
+        text = [lines[self.status], f"{self.mistakes} mistakes, {self.updates} updates, {self.epochs} epochs"]
         low, high = self.margin
         if self.status != "inseparable" and np.isfinite(high):
             text.append(f"the largest margin lies between {low:.4g} and {high:.4g}")

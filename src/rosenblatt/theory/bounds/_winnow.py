@@ -45,7 +45,7 @@ def entropy(u: ArrayLike) -> float:
 
 
 def winnow(features: int, margin: float, rate: float, entropy: float = 0.0) -> float:
-    """Mistakes of Winnow, |xⱼ| ≤ 1: M ≤ (ln p − H(u)) / (ηγ − ln cosh η).
+    """Mistakes of Winnow, every xⱼ in [-1, 1]: M ≤ (ln p − H(u)) / (ηγ − ln cosh η).
 
     The relative entropy from u to the normalised weights starts at ln p − H(u) and never falls below 0. By convexity
     of exp, a mistake lowers it by at least ηγ − ln cosh η.

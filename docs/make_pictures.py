@@ -1,0 +1,58 @@
+"""The pictures of the documentation: python docs/make_pictures.py writes them into docs/_static."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from sklearn.datasets import load_iris
+
+from rosenblatt import AveragedPerceptron, KernelPerceptron, PassiveAggressive, Perceptron, plots
+from rosenblatt.experiments import separable_examples
+
+FOLDER = Path(__file__).resolve().parent / "_static"
+
+
+def save(display: object, name: str) -> None:
+    """Write one picture, small enough to be kept with the sources."""
+    figure = display.figure_  # type: ignore[attr-defined]
+    figure.set_size_inches(5.6, 3.6)
+    path = FOLDER / f"{name}.png"
+    figure.savefig(path, dpi=80, bbox_inches="tight", metadata={"Software": None})
+    print(path.name, path.stat().st_size)
+
+
+def main() -> None:
+    """Draw them all."""
+    mpl.use("Agg")
+    FOLDER.mkdir(exist_ok=True)
+    X, y = load_iris(return_X_y=True)
+    petals, names = X[:, 2:], np.array(["setosa", "versicolor", "virginica"])[y]
+    pair = y < 2
+    save(
+        plots.DecisionRegionDisplay.from_estimator(
+            Perceptron(tol=None).fit(petals[pair], names[pair]), petals[pair], names[pair]
+        ),
+        "regions_two",
+    )
+    save(
+        plots.DecisionRegionDisplay.from_estimator(
+            AveragedPerceptron().fit(petals, names), petals, names, show_weights=False
+        ),
+        "regions_three",
+    )
+    xor, labels = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), ["even", "odd", "odd", "even"]
+    save(
+        plots.DecisionRegionDisplay.from_estimator(KernelPerceptron("poly", degree=2).fit(xor, labels), xor, labels),
+        "regions_xor",
+    )
+    learners = (Perceptron(max_iter=30, tol=None), PassiveAggressive(C=0.1, max_iter=30, tol=None))
+    save(plots.MistakesDisplay.from_estimator(*(m.fit(X[y > 0], y[y > 0]) for m in learners)), "mistakes")
+    points, sides, _ = separable_examples(0.05, random_state=0)
+    save(plots.SqueezeDisplay.from_data(points, sides, fit_intercept=False), "squeeze")
+    save(plots.CommitteeDisplay.from_experiment(experts=(30, 100, 300, 1000, 3000, 10_000)), "committee")
+    save(plots.DistanceDisplay.from_experiment(), "distances")
+    save(plots.MarginDisplay.from_experiment(), "margin")
+
+
+if __name__ == "__main__":
+    main()
