@@ -66,6 +66,7 @@ def test_a_squared_norm_is_summed_in_eight_lanes(size, seed):
     narrow = x.astype(np.float32)
     wide = narrow.astype(np.float64)
     assert _squared_norm(narrow[None, :]) == oracles.lane_sum(wide * wide), "float32 is squared in float64"
+    assert _squared_norm(sparse_row(narrow)) == oracles.lane_sum(wide * wide)
 
 
 def test_the_order_matters_in_these_tests():
