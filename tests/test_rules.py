@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import rosenblatt as rb
 from tests import user_rules
-from tests.helpers import assert_same_model, blobs, csr
+from tests.helpers import assert_same_model, blobs, csr, differences, memory
 
 PAIRS = {
     "Plain": (user_rules.Plain(eta0=0.3), rb.Perceptron(eta0=0.3)),
@@ -66,6 +66,7 @@ def test_its_numbers_are_checked_by_the_same_step():
     assert not np.array_equal(a.coef_, b.coef_), "one compiled rule for all values"
 
 
+@pytest.mark.slow  # nothing can be kept on disk: it is compiled each time
 def test_a_rule_typed_at_a_prompt():
     scope = {"rosenblatt": rb}
     exec(
@@ -77,6 +78,7 @@ def test_a_rule_typed_at_a_prompt():
     assert np.array_equal(typed.coef_, rb.PassiveAggressive(C=0.5, max_iter=2, tol=None).fit(X, y).coef_)
 
 
+@pytest.mark.slow
 def test_a_lambda():
     X, y = blobs()
     step = lambda margin, eta0=1.0: eta0 if margin <= 0 else 0.0  # noqa: E731
@@ -145,12 +147,16 @@ def test_what_a_step_may_refer_to():
         Odd().fit(*blobs())
 
 
-@pytest.mark.parametrize("step", ["-1.0", "math.nan", "math.inf"])
-def test_a_step_that_cannot_be_taken(step):
-    scope = {"rosenblatt": rb}
-    exec(f"import math\n@rosenblatt.rule\ndef Bad(margin):\n    return {step}\n", scope)
-    with pytest.raises(ValueError):  # noqa: PT011 - what it says is tested elsewhere
-        scope["Bad"]().fit(*blobs())
+@pytest.mark.parametrize("tau", [-1.0, np.nan, np.inf])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_step_that_cannot_be_taken(tau, classes):
+    X, y = blobs(classes=classes)
+    model = user_rules.Given(max_iter=2, tol=None).fit(X, y)
+    before = memory(model)
+    model.set_params(tau=tau)
+    with pytest.raises(ValueError, match=r"step.*`Given`|`Given`.*step"):
+        model.fit(X, y)
+    assert differences(memory(model.set_params(tau=1.0)), before) == []
 
 
 PROGRAM = """

@@ -65,3 +65,8 @@ def NoNumbers(margin):
 @rosenblatt.rule
 def Whole(margin, eta0=1):
     return eta0 if margin <= 0 else 0
+
+
+@rosenblatt.rule
+def Given(margin, tau=1.0):
+    return tau if margin <= 0 else 0.0

@@ -274,9 +274,9 @@ class Model:
 
     def _describe_bad_row(self, table: Table, number: int) -> str:
         """Why a row could not be learned: a bad value, one too large, or a step that no rule may take."""
-        row = table.take(np.array([number]))
-        values = np.asarray(row.data if table.sparse else row, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
+            row = table.take(np.array([number]))
+            values = np.asarray(row.data if table.sparse else row, dtype=np.float64)
             sound = np.isfinite(self.state.scores).all() and np.isfinite(np.sum(values * values))
         if not sound:
             return table.describe_bad_row(number)
