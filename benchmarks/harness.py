@@ -142,7 +142,7 @@ def _ratios(ours: NDArray[np.float64], peer: NDArray[np.float64], kind: str) -> 
 def environment(options: Options) -> dict[str, Any]:
     """The machine, the versions and the command that were behind the numbers."""
     return {
-        "command": " ".join(["python -m benchmarks", *sys.argv[1:]]),
+        "command": _command(sys.argv[1:]),
         "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "repeats": options.repeats,
         "quick": options.quick,
@@ -157,6 +157,12 @@ def environment(options: Options) -> dict[str, Any]:
         "sources": _digest(),
         "complete": False,
     }
+
+
+def _command(arguments: list[str]) -> str:
+    """What was typed, without the folders of this machine."""
+    shown = [argument if not Path(argument).is_absolute() else Path(argument).name for argument in arguments]
+    return " ".join(["python -m benchmarks", *shown])
 
 
 def _cpu() -> str:
