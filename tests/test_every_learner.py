@@ -28,6 +28,7 @@ EACH_STREAMING = pytest.mark.parametrize("name", STREAMING)
 CHECKED = [
     rb.Perceptron(), rb.AveragedPerceptron(), rb.VotedPerceptron(), rb.PocketPerceptron(), rb.BatchPerceptron(),
     rb.MarginPerceptron(), rb.PassiveAggressive(), rb.Winnow(balanced=True), rb.Winnow(), user_rules.Cautious(),
+    user_rules.Mean(), user_rules.Vote(),
 ]  # fmt: skip
 
 ONLINE = "an example of weight 2 is one step of double size, not two steps one after the other"
