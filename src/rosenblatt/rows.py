@@ -52,7 +52,7 @@ __all__ = [
     "squared_norm",
 ]
 
-TILE = 4
+TILE = 3
 """So many dense rows are scored together for many classes, in the hope that none of them changes the weights."""
 
 AHEAD, SHORT_ROW, LINE = 4, 2048, 64
@@ -192,41 +192,50 @@ def _dot(w: Any, x: Any) -> Any:
 
 
 @njit(**NOGIL)
-def _dots_tile8(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
-    x0, x1, x2, x3 = X[order[t]], X[order[t + 1]], X[order[t + 2]], X[order[t + 3]]
+def _dots_tile12(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
+    """Three rows against twelve classes: as many sums as fit into sixteen registers beside their factors."""
+    x0, x1, x2 = X[order[t]], X[order[t + 1]], X[order[t + 2]]
     width = uint64(W.shape[1])
-    s0, s1, s2, s3 = zeros(W, 8), zeros(W, 8), zeros(W, 8), zeros(W, 8)
+    s0, s1, s2 = zeros(W, 8), zeros(W, 8), zeros(W, 8)
+    r0, r1, r2 = zeros(W, 4), zeros(W, 4), zeros(W, 4)
     at = start
     for j in range(uint64(x0.size)):
-        w = load(W, at, 8)
-        s0 = multiply_add(s0, w, spread(x0[j], w))
-        s1 = multiply_add(s1, w, spread(x1[j], w))
-        s2 = multiply_add(s2, w, spread(x2[j], w))
-        s3 = multiply_add(s3, w, spread(x3[j], w))
+        w, v = load(W, at, 8), load(W, at + uint64(8), 4)
+        s0, r0 = multiply_add(s0, w, spread(x0[j], w)), multiply_add(r0, v, spread(x0[j], v))
+        s1, r1 = multiply_add(s1, w, spread(x1[j], w)), multiply_add(r1, v, spread(x1[j], v))
+        s2, r2 = multiply_add(s2, w, spread(x2[j], w)), multiply_add(r2, v, spread(x2[j], v))
         at += width
     store(S, start, s0)
     store(S, width + start, s1)
     store(S, uint64(2) * width + start, s2)
-    store(S, uint64(3) * width + start, s3)
+    store(S, start + uint64(8), r0)
+    store(S, width + start + uint64(8), r1)
+    store(S, uint64(2) * width + start + uint64(8), r2)
 
 
-@njit(**NOGIL)
-def _dots_tile4(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
-    x0, x1, x2, x3 = X[order[t]], X[order[t + 1]], X[order[t + 2]], X[order[t + 3]]
-    width = uint64(W.shape[1])
-    s0, s1, s2, s3 = zeros(W, 4), zeros(W, 4), zeros(W, 4), zeros(W, 4)
-    at = start
-    for j in range(uint64(x0.size)):
-        w = load(W, at, 4)
-        s0 = multiply_add(s0, w, spread(x0[j], w))
-        s1 = multiply_add(s1, w, spread(x1[j], w))
-        s2 = multiply_add(s2, w, spread(x2[j], w))
-        s3 = multiply_add(s3, w, spread(x3[j], w))
-        at += width
-    store(S, start, s0)
-    store(S, width + start, s1)
-    store(S, uint64(2) * width + start, s2)
-    store(S, uint64(3) * width + start, s3)
+def _dots_tile(classes: int) -> Any:
+    """Three rows against so many classes."""
+
+    @njit(**NOGIL)
+    def dots_tile(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
+        x0, x1, x2 = X[order[t]], X[order[t + 1]], X[order[t + 2]]
+        width = uint64(W.shape[1])
+        s0, s1, s2 = zeros(W, classes), zeros(W, classes), zeros(W, classes)
+        at = start
+        for j in range(uint64(x0.size)):
+            w = load(W, at, classes)
+            s0 = multiply_add(s0, w, spread(x0[j], w))
+            s1 = multiply_add(s1, w, spread(x1[j], w))
+            s2 = multiply_add(s2, w, spread(x2[j], w))
+            at += width
+        store(S, start, s0)
+        store(S, width + start, s1)
+        store(S, uint64(2) * width + start, s2)
+
+    return dots_tile
+
+
+_dots_tile8, _dots_tile4 = _dots_tile(8), _dots_tile(4)
 
 
 @overload(dots, jit_options=NOGIL)
@@ -235,7 +244,10 @@ def _dots(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
         width = uint64(W.shape[1])
         start = uint64(0)
         if t + TILE <= order.size:
-            while start + uint64(8) <= width:
+            while start + uint64(12) <= width:
+                _dots_tile12(W, X, order, t, start, S)
+                start += uint64(12)
+            if start + uint64(8) <= width:
                 _dots_tile8(W, X, order, t, start, S)
                 start += uint64(8)
             if start < width:
