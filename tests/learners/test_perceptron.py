@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
 from rosenblatt import Perceptron
 from tests import oracles
@@ -168,3 +169,15 @@ def test_the_rate_only_scales_from_zero():
     two = Perceptron(max_iter=3, tol=None, eta0=2.0).fit(X, y)
     assert np.array_equal(two.coef_, 2 * one.coef_)
     assert one.mistakes_ == two.mistakes_
+
+
+def test_the_radius_is_the_same_to_the_last_bit_for_dense_and_sparse_rows():
+    # The same values in other columns: the norms differ only by how they are rounded, which a rough norm cannot tell.
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        values = np.concatenate([rng.standard_normal(25), np.zeros(75)])
+        X = np.array([rng.permutation(values) for _ in range(4)])
+        y = np.array([0, 1, 0, 1])
+        dense = Perceptron(max_iter=2, tol=None, shuffle=False).fit(X, y)
+        sparse = Perceptron(max_iter=2, tol=None, shuffle=False).fit(csr_matrix(X), y)
+        assert sparse.certificate_.radius == dense.certificate_.radius
