@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit, uint64
 from numpy.typing import NDArray
 
-from .rows import TILE, dot, dots, row
+from .rows import dot, dots, row
 
 __all__ = ["average", "score_many", "score_two", "vote_many", "vote_two"]
 
@@ -25,7 +25,7 @@ def average(w: NDArray[Any], u: NDArray[np.float64], examples: float) -> NDArray
     return np.asarray(w, dtype=np.float64) - (u / examples if examples else 0.0)
 
 
-@njit(nogil=True)
+@njit(nogil=True, _nrt=False)
 def score_two(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
     """out[t] = <w, x> + bias; the first row whose score is not finite, or -1."""
     bad = -1
@@ -36,10 +36,9 @@ def score_two(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
     return bad
 
 
-@njit(nogil=True)
-def score_many(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
-    """out[t, k] = <w_k, x> + bias_k; the first row with a score that is not finite, or -1."""
-    tile = np.empty((TILE, w.shape[1]), w.dtype)
+@njit(nogil=True, _nrt=False)
+def score_many(w: Any, bias: Any, X: Any, order: Any, out: Any, tile: Any) -> Any:
+    """out[t, k] = <w_k, x> + bias_k; the first row with a score that is not finite, or -1. `tile`: room for TILE rows."""
     bad = -1
     t = 0
     while t < order.size:
