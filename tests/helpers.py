@@ -2,15 +2,20 @@
 
 import copy
 import dataclasses
+import os
 
 import numpy as np
 import scipy.sparse as sp
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import rosenblatt as rb
 from rosenblatt import protocol
 from tests import oracles
+
+FAST = os.environ.get("ROSENBLATT_TESTS") == "fast"
+"""Whether this is `make fast`, which tries a tenth of the random examples."""
 
 SCHEMES = ("max", "all", "uniform", "proportional", "ovr")
 ON_ZERO = ("update", "positive", "keep")
@@ -34,6 +39,11 @@ WHOLE_SET = {
 }
 LEARNERS = STREAMING | WHOLE_SET
 """One or more of every class. Use `sklearn.base.clone`."""
+
+
+def examples(count):
+    """Try so many random examples."""
+    return settings(max_examples=max(3, count // 10) if FAST else count)
 
 
 def blobs(n=60, features=5, classes=2, seed=0, dtype=np.float64):

@@ -243,6 +243,7 @@ def test_pipelines_and_set_output(name):
     assert pipeline.score(frame, y) > 0.5 or name == "Winnow"
 
 
+@pytest.mark.slow
 @EACH
 def test_grid_search_and_cross_validation(name):
     X, y = blobs(90, 4, 3, seed=5)
@@ -256,6 +257,7 @@ def test_grid_search_and_cross_validation(name):
     assert scores.shape == (3,)
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.parametrize("classes", [2, 3])
 def test_calibration(name, classes):

@@ -220,6 +220,7 @@ def test_experiments_are_drawn():
 WALK = {"X": [[4, 0], [1, 1], [0, 1], [-2, -2]], "y": [1, -1, -1, 1]}
 
 
+@pytest.mark.slow
 def test_a_gif_has_a_picture_for_each_step(tmp_path):
     film = animate(**WALK, fit_intercept=False, interval=100)
     assert len(film) == 9
@@ -285,6 +286,7 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     assert animate(**WALK).to_html()
 
 
+@pytest.mark.slow
 def test_plots_load_without_matplotlib(tmp_path):
     import subprocess
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
@@ -11,7 +11,7 @@ from rosenblatt import Perceptron, rows
 from rosenblatt.compiling import shared_kernels
 from rosenblatt.table import Table
 from tests import oracles
-from tests.helpers import blobs, csr
+from tests.helpers import blobs, csr, examples
 
 
 @njit
@@ -37,7 +37,7 @@ def wild(size, seed, dtype=np.float64):
     return x.astype(dtype)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.integers(1, 70), st.integers(0, 10**6))
 def test_a_dot_product_is_summed_in_eight_lanes(size, seed):
     w, x = wild(size, seed), wild(size, seed + 1)
@@ -46,7 +46,7 @@ def test_a_dot_product_is_summed_in_eight_lanes(size, seed):
     assert _dot(w, sparse_row(x)) == expected
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(1, 70), st.integers(0, 10**6))
 def test_in_float32_each_product_is_rounded(size, seed):
     w, x = wild(size, seed, np.float32), wild(size, seed + 1, np.float32)
@@ -56,7 +56,7 @@ def test_in_float32_each_product_is_rounded(size, seed):
     assert _dot(w, sparse_row(x)) == expected
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.integers(1, 70), st.integers(0, 10**6))
 def test_a_squared_norm_is_summed_in_eight_lanes(size, seed):
     x = wild(size, seed)

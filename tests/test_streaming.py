@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
 from rosenblatt import AveragedPerceptron, PassiveAggressive, Perceptron, VotedPerceptron
-from tests.helpers import STREAMING, assert_same_model, blobs, csr
+from tests.helpers import STREAMING, assert_same_model, blobs, csr, examples
 
 LEARNERS = pytest.mark.parametrize("learner", STREAMING)
 
@@ -41,7 +41,7 @@ def strided(X):
 
 @LEARNERS
 @pytest.mark.parametrize("classes", [2, 3])
-@settings(max_examples=8)
+@examples(8)
 @given(
     seed=st.integers(0, 10**6),
     features=st.sampled_from([1, 3, 7, 8, 9, 13, 17, 24]),

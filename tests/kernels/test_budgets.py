@@ -135,6 +135,7 @@ def test_random_eviction_is_the_paper_at_any_block_size(seed, budget, block_size
     assert np.array_equal(machine.dual, coef)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [1, 7, 100])
 def test_forgetron_is_the_paper(block_size):
     X, y = rings(90)

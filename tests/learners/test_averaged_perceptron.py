@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import AveragedPerceptron, Perceptron
 from tests import oracles
-from tests.helpers import SCHEMES, blobs, fitted, followed, integer_runs, last_weights
+from tests.helpers import SCHEMES, blobs, examples, fitted, followed, integer_runs, last_weights
 
 
 def check(model, run):
@@ -18,7 +18,7 @@ def check(model, run):
     np.testing.assert_allclose(mean, run.average(), rtol=1e-13, atol=1e-13)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(integer_runs(), st.booleans())
 def test_two_classes(problem, sparse):
     model = fitted(AveragedPerceptron(eta0=2.0), problem, sparse)
@@ -26,7 +26,7 @@ def test_two_classes(problem, sparse):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_many_classes(scheme, data):
     problem = data.draw(integer_runs(4))

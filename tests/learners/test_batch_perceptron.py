@@ -4,14 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rosenblatt import BatchPerceptron
 from rosenblatt.learners.batch_perceptron import best_step
 from tests import oracles
-from tests.helpers import SCHEMES, blobs, fitted, integer_runs, last_weights
+from tests.helpers import SCHEMES, blobs, examples, fitted, integer_runs, last_weights
 
 
 def batch(problem, scheme, scale, alpha, epsilon=1e-3):
@@ -32,7 +32,7 @@ def batch(problem, scheme, scale, alpha, epsilon=1e-3):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data(), classes=st.sampled_from([2, 3]), sparse=st.booleans())
 def test_fixed_increment(scheme, data, classes, sparse):
     problem = data.draw(integer_runs(classes))
@@ -42,7 +42,7 @@ def test_fixed_increment(scheme, data, classes, sparse):
     assert np.array_equal(last_weights(model), batch(problem, scheme, 1.0, 2.0))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(integer_runs(), st.sampled_from([0.5, 1.0]))
 def test_average(problem, alpha):
     count = len(problem["X"]) if problem["weight"] is None else problem["weight"].sum()
@@ -84,7 +84,7 @@ def break_points(scores, slopes, y, separate):
     return np.array(sorted({a for a in found if a >= 0}))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), st.integers(1, 8), st.sampled_from([1, 3]), st.booleans(), st.booleans())
 def test_the_line_search_against_brute_force(data, n, vectors, separate, weighted):
     numbers = arrays(np.int64, (n, vectors), elements=st.integers(-5, 5))

@@ -176,6 +176,7 @@ def test_precomputed_is_the_kernel_itself():
     assert budget.predict(K[1::2, ::2]).shape == (75,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget_policy", ["random", "forgetron", "projectron++"])
 @pytest.mark.parametrize("multiclass", ["max", "all", "uniform", "proportional", "ovr"])
 def test_budgets_learn_digits_within_their_budget(budget_policy, multiclass):

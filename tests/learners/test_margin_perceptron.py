@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import MarginPerceptron, Perceptron
 from tests import oracles
-from tests.helpers import SCHEMES, blobs, fitted, followed, integer_runs, last_weights
+from tests.helpers import SCHEMES, blobs, examples, fitted, followed, integer_runs, last_weights
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(integer_runs(), st.integers(1, 6), st.sampled_from([0.5, 1.0, 2.0]), st.booleans())
 def test_two_classes(problem, b, eta0, sparse):
     model = fitted(MarginPerceptron(b=b, eta0=eta0), problem, sparse)
@@ -21,7 +21,7 @@ def test_two_classes(problem, b, eta0, sparse):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data(), b=st.integers(1, 6))
 def test_many_classes(scheme, data, b):
     problem = data.draw(integer_runs(4))
@@ -31,7 +31,7 @@ def test_many_classes(scheme, data, b):
     assert (model.mistakes_, model.updates_) == (run.mistakes, run.updates)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([0.5, 1.0, 4.0]), st.floats(0.25, 20))
 def test_the_bound_on_updates_and_on_the_margin(seed, d, eta0, b):
     rng = np.random.default_rng(seed)

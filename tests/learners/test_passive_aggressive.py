@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import PassiveAggressive
 from tests import oracles
-from tests.helpers import SCHEMES, blobs, fitted, followed, integer_runs, last_weights
+from tests.helpers import SCHEMES, blobs, examples, fitted, followed, integer_runs, last_weights
 
 VARIANTS = ("PA", "PA-I", "PA-II")
 
@@ -18,7 +18,7 @@ def check(model, run):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=50)
+@examples(50)
 @given(problem=integer_runs(), C=st.sampled_from([0.125, 1.0, 3.0]), sparse=st.booleans())
 def test_two_classes(variant, problem, C, sparse):
     model = fitted(PassiveAggressive(variant=variant, C=C), problem, sparse)
@@ -26,7 +26,7 @@ def test_two_classes(variant, problem, C, sparse):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=40)
+@examples(40)
 @given(problem=integer_runs(3), variant=st.sampled_from(VARIANTS))
 def test_many_classes(scheme, problem, variant):
     model = fitted(PassiveAggressive(variant=variant, C=0.5, multiclass=scheme), problem)
@@ -59,7 +59,7 @@ def test_no_loss_is_left_after_a_step(classes, fit_intercept):
         assert margin >= 1 - 1e-12
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 10**6))
 def test_the_loss_of_a_separable_stream_is_bounded(seed):
     rng = np.random.default_rng(seed)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from rosenblatt import Perceptron
 from tests import oracles
-from tests.helpers import SCHEMES, blobs, fitted, followed, integer_runs, last_weights
+from tests.helpers import SCHEMES, blobs, examples, fitted, followed, integer_runs, last_weights
 
 
 def check(model, run):
@@ -20,7 +20,7 @@ def check(model, run):
     assert model.n_iter_ == len(run.mistakes_per_epoch)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(integer_runs(), st.sampled_from([0.25, 1.0, 4.0]), st.booleans())
 def test_two_classes(problem, eta0, sparse):
     model = fitted(Perceptron(eta0=eta0), problem, sparse)
@@ -34,7 +34,7 @@ def test_two_classes(problem, eta0, sparse):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=80)
+@examples(80)
 @given(st.data(), st.integers(3, 5), st.booleans())
 def test_many_classes(scheme, data, classes, sparse):
     problem = data.draw(integer_runs(classes))
@@ -86,7 +86,7 @@ def separable(draw, classes=2):
     return X, y, U, room.min()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(separable(), st.booleans(), st.integers(0, 100), st.sampled_from(["update", "positive"]))
 def test_block_novikoff_in_any_order(problem, shuffle, seed, on_zero):
     X, y, U, room = problem
@@ -101,7 +101,7 @@ def test_block_novikoff_in_any_order(problem, shuffle, seed, on_zero):
     assert k * gamma <= w @ u * slack <= np.linalg.norm(w) * slack**2 <= np.sqrt(k) * radius * slack**3
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(separable(), st.integers(0, 10**6), st.sampled_from([0.5, 1.0, 2.0]))
 def test_block_novikoff_from_starting_weights(problem, seed, eta):
     X, y, U, room = problem
@@ -114,7 +114,7 @@ def test_block_novikoff_from_starting_weights(problem, seed, eta):
 
 
 @pytest.mark.parametrize("scheme", ["max", "uniform", "proportional"])
-@settings(max_examples=40)
+@examples(40)
 @given(problem=separable(classes=3))
 def test_block_novikoff_for_many_classes(scheme, problem):
     X, y, U, room = problem

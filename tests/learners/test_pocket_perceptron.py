@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import Perceptron, PocketPerceptron
 from tests import oracles
-from tests.helpers import ON_ZERO, SCHEMES, blobs, integer_problems
+from tests.helpers import ON_ZERO, SCHEMES, blobs, examples, integer_problems
 
 
 def missed(W, X, y, weight, on_zero="update"):
@@ -37,7 +37,7 @@ def visited(X, y, classes, scheme, epochs):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data(), classes=st.integers(2, 3), epochs=st.integers(1, 5))
 def test_the_pocket_holds_weights_of_the_run_and_never_worse_ones(scheme, data, classes, epochs):
     X, y = data.draw(integer_problems(classes))

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import Perceptron, VotedPerceptron
 from tests import oracles
-from tests.helpers import SCHEMES, blobs, csr, fitted, followed, integer_runs, last_weights, memory
+from tests.helpers import SCHEMES, blobs, csr, examples, fitted, followed, integer_runs, last_weights, memory
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(integer_runs(), st.booleans())
 def test_two_classes(problem, sparse):
     model = fitted(VotedPerceptron(), problem, sparse)
@@ -25,7 +25,7 @@ def test_two_classes(problem, sparse):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_many_classes(scheme, data):
     problem = data.draw(integer_runs(3))

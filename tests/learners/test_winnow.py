@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import Winnow
 from rosenblatt.protocol import SHIFT
 from tests import oracles
-from tests.helpers import SCHEMES, fitted, integer_runs, last_weights
+from tests.helpers import SCHEMES, examples, fitted, integer_runs, last_weights
 
 
 def check(model, run):
@@ -19,7 +19,7 @@ def check(model, run):
 
 
 @pytest.mark.parametrize("balanced", [False, True])
-@settings(max_examples=60)
+@examples(60)
 @given(problem=integer_runs(on_zero=("update", "positive")), eta=st.sampled_from([0.125, 0.5]), sparse=st.booleans())
 def test_two_classes(balanced, problem, eta, sparse):
     problem["W"] = None
@@ -29,7 +29,7 @@ def test_two_classes(balanced, problem, eta, sparse):
 
 @pytest.mark.parametrize("balanced", [False, True])
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=20)
+@examples(20)
 @given(problem=integer_runs(3, on_zero=("update", "positive")))
 def test_many_classes(scheme, balanced, problem):
     problem["W"] = None
@@ -77,7 +77,7 @@ def test_the_bound_on_committees(p, k):
         assert 0 < model.mistakes_ <= 2 * k * k * math.log(p / k)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.5, 1.0]))
 def test_the_general_bound(seed, share):
     rng = np.random.default_rng(seed)

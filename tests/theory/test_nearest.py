@@ -34,6 +34,7 @@ def test_perceptron_alone_settles_easy_data(kind, classes, problem):
     assert exact.separates_exactly(scaled.original, weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("classes", "problem"), [(2, "stacked"), (3, "stacked"), (3, "one-vs-rest")])
 def test_nearest_point_is_the_minimum(seed, classes, problem):
