@@ -16,8 +16,8 @@ classes are one problem on stacked vectors tau ⊗ φ(x), whose squared length i
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from rosenblatt.caching import compiled
 from rosenblatt.kernels.budgets.slots import BudgetMachine, slot_scores
 from rosenblatt.kernels.rows import Floats, Integers
 from rosenblatt.kernels.schemes import correction
@@ -25,7 +25,7 @@ from rosenblatt.kernels.schemes import correction
 _SHARE = 15.0 / 32.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def shrinking(sigma: float, mu: float, damage: float, mistakes: float) -> float:
     """The largest phi in (0, 1] that keeps the damage within 15/32 of the mistakes."""
     a, b, c = sigma * sigma - 2.0 * sigma * mu, 2.0 * sigma, damage - _SHARE * mistakes
@@ -35,7 +35,7 @@ def shrinking(sigma: float, mu: float, damage: float, mistakes: float) -> float:
     return phi
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _value(values: Floats, gram: Floats, old: int, a: int, b: int) -> float:
     """Kernel value of two columns: each a slot of the block's start or an example of the block."""
     if a >= old:
@@ -47,7 +47,7 @@ def _value(values: Floats, gram: Floats, old: int, a: int, b: int) -> float:
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def learn_block(
     values: Floats,
     gram: Floats,

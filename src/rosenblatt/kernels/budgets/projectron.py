@@ -18,14 +18,14 @@ rival (of each class on its own for one-vs-rest), and an example with a mistake 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from rosenblatt.caching import compiled
 from rosenblatt.kernels.budgets.slots import BudgetMachine, slot_scores
 from rosenblatt.kernels.rows import Floats, Integers
 from rosenblatt.kernels.schemes import Scheme, correction, top_rival
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _project(row: Floats, column: Integers, inverse: Floats, used: int, d: Floats) -> float:
     """Coefficients d of the projection on the slots; return its squared length."""
     d[:used] = 0.0
@@ -39,7 +39,7 @@ def _project(row: Floats, column: Integers, inverse: Floats, used: int, d: Float
     return max(length, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _append(inverse: Floats, used: int, d: Floats, delta2: float) -> None:
     """Inverse kernel matrix after one more row: the bordering formula."""
     d[used] = -1.0
@@ -48,7 +48,7 @@ def _append(inverse: Floats, used: int, d: Floats, delta2: float) -> None:
             inverse[s, t] += d[s] * d[t] / delta2
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _margin_step(loss: float, delta: float, eta: float, length2: float) -> float:
     """How far a margin error moves along the projection; 0 if the projection loses too much."""
     if loss <= 0.0 or length2 <= 0.0 or loss <= delta / eta:
@@ -56,7 +56,7 @@ def _margin_step(loss: float, delta: float, eta: float, length2: float) -> float
     return min(1.0, min(loss, 2.0 * (loss - delta / eta)) / length2)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _margin_steps(
     scores: Floats, y: int, scheme: int, radius2: float, delta: float, eta: float, length2: float, tau: Floats
 ) -> bool:
@@ -75,7 +75,7 @@ def _margin_steps(
     return bool((tau != 0.0).any())
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def learn_block(
     values: Floats,
     y: Integers,

@@ -12,14 +12,14 @@ stream into blocks evicts the same rows; many classes share the rows, and an upd
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from rosenblatt.caching import compiled
 from rosenblatt.kernels.budgets.slots import BudgetMachine, slot_scores
 from rosenblatt.kernels.rows import Floats, Integers
 from rosenblatt.kernels.schemes import correction
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def learn_block(
     values: Floats,
     y: Integers,

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from rosenblatt.caching import compiled
 from rosenblatt.kernels.functions import Kernel
 from rosenblatt.kernels.machine import columns_for, spread
 from rosenblatt.kernels.online import TILE, NotFiniteError
@@ -20,7 +20,7 @@ from rosenblatt.kernels.rows import Block, Floats, Integers
 from rosenblatt.kernels.schemes import OnZero, Scheme
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def slot_scores(values: Floats, column: Integers, coef: Floats, used: int, scores: Floats) -> bool:
     """Scores of one example from its row of kernel values; False if one is not finite."""
     scores[:] = 0.0
