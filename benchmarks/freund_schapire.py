@@ -12,6 +12,9 @@ writers come in groups, the vote at T = 1 is worse (d = 2: 3.0 instead of 2.8).
 
 "random" is the error of one weight vector drawn from the run, averaged over draws. Support vectors are the distinct
 training examples in use by any class; mistakes are those of all ten classes together.
+
+Everything is kept in one JSON file, each degree of the table and each of the other commands under its own name with the
+command that made it: a run replaces only what it measures again, and a row of the table is kept as soon as it is there.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import os
 import platform
 import resource
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +40,7 @@ from rosenblatt.kernels.readouts import coefficients, decide, linear_scores, nor
 from rosenblatt.kernels.schemes import OnZero, Scheme
 from rosenblatt.kernels.training import BLOCK_SIZE, Epochs
 
+# Y. Freund, R. E. Schapire, "Large margin classification using the perceptron algorithm", Machine Learning 37, 1999.
 PUBLISHED_VOTE = {
     1: {1: 8.5, 4: 8.2, 10: 8.1},
     2: {1: 2.8, 4: 2.1, 10: 1.8},
@@ -94,13 +99,15 @@ def errors(machine: Machine, kernel: Polynomial, test: Block, y: Any, draws: int
     return {**found, "random": float(random[0]), "random norm": float(random[1])}
 
 
-def run_degree(degree: int, epochs: list[float], data: tuple[Any, Any, Any, Any], seed: int, draws: int) -> list[Any]:
+def run_degree(
+    degree: int, epochs: list[float], data: tuple[Any, Any, Any, Any], seed: int, draws: int
+) -> Iterator[Any]:
     """One run through the largest number of epochs, read at every wanted one."""
     X, y, X_test, y_test = data
     machine, kernel, test = Machine(Scheme.OVR, OnZero.UPDATE, CLASSES), Polynomial(degree), Block.of(X_test)
     passes = Epochs(machine, kernel, Block.of(X), y, np.ones(len(y)))
     order = np.random.default_rng(seed).permutation(len(y))
-    rows, seconds = [], 0.0
+    seconds = 0.0
     for wanted in sorted(epochs):
         start = time.perf_counter()
         while machine.n_seen < round(wanted * len(y)):
@@ -116,9 +123,8 @@ def run_degree(degree: int, epochs: list[float], data: tuple[Any, Any, Any, Any]
             "mistakes": machine.n_mistakes,
             "train_seconds": round(seconds, 2),
         }
-        rows.append(row)
         print_row(row)
-    return rows
+        yield row
 
 
 def print_header() -> None:
@@ -133,14 +139,14 @@ def print_row(row: dict[str, Any]) -> None:
     print(f"{row['support_vectors']:>9}{row['mistakes']:>10}{row['train_seconds']:>9.1f}", flush=True)
 
 
-def table(arguments: argparse.Namespace) -> Any:
+def table(arguments: argparse.Namespace) -> None:
     data = load(arguments.data)
     print_header()
-    return [
-        row
-        for degree in arguments.degrees
-        for row in run_degree(degree, arguments.epochs, data, arguments.seed, arguments.draws)
-    ]
+    for degree in arguments.degrees:
+        rows: list[Any] = []
+        for row in run_degree(degree, arguments.epochs, data, arguments.seed, arguments.draws):
+            rows.append(row)
+            keep(arguments, f"degree {degree}", rows)
 
 
 def bare_products(X: Any, order: Any, support: Any, sizes: list[int]) -> float:
@@ -222,6 +228,32 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+def keep(arguments: argparse.Namespace, name: str, results: Any) -> None:
+    """Put results into the file under their name, with the command and the machine that made them."""
+    options = {
+        "table": ("degrees", "epochs", "seed", "draws"),
+        "speed": ("seed", "repeats"),
+        "svc": ("seed",),
+    }[arguments.what]
+    words = ["python", "benchmarks/freund_schapire.py", arguments.what, "--data", "FOLDER"]
+    for option in options:
+        value = getattr(arguments, option)
+        words += [f"--{option}", *(f"{number:g}" for number in (value if isinstance(value, list) else [value]))]
+    made = {
+        "command": " ".join(words),
+        "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "cores": os.cpu_count(),
+        "load": os.getloadavg(),
+        "results": results,
+    }
+    output: Path = arguments.output
+    kept = json.loads(output.read_text()) if output.exists() else {}
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(json.dumps(dict(sorted({**kept, name: made}.items())), indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("table", "speed", "svc"))
@@ -231,20 +263,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--draws", type=int, default=10, help="weight vectors drawn for the random rows")
     parser.add_argument("--repeats", type=int, default=3, help="runs of `speed`")
-    parser.add_argument(
-        "--output", type=Path, help="JSON file (default: results/freund_schapire_WHAT.json beside this)"
-    )
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "freund_schapire.json")
     arguments = parser.parse_args()
-    found = {"table": table, "speed": speed, "svc": svc}[arguments.what](arguments)
-    output = arguments.output or Path(__file__).parent / "results" / f"freund_schapire_{arguments.what}.json"
-    about = {
-        "command": f"python benchmarks/freund_schapire.py {arguments.what} --data FOLDER --seed {arguments.seed}",
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "cores": os.cpu_count(),
-    }
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps({"about": about, "results": found}, indent=1) + "\n")
+    {"table": table, "speed": speed, "svc": svc}[arguments.what](arguments)
 
 
 if __name__ == "__main__":

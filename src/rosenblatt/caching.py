@@ -11,15 +11,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 
 __all__ = ["compiled", "hash_sources", "version_folder"]
 
 PACKAGE = Path(__file__).parent
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def hash_sources(paths: Iterable[Path]) -> str:
@@ -52,20 +50,19 @@ def _version_of(package: Path) -> str:
     return hash_sources(sorted(package.rglob("*.py")))
 
 
-def compiled(**options: Any) -> Callable[[Function], Function]:
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function of a subpackage that calls none outside it, and keep the machine code.
 
     The sources of the subpackage are hashed when it is imported, so that the hash belongs to the code that is running.
     """
 
-    def decorate(function: Function) -> Function:
+    def decorate(function: Callable[..., Any]) -> Any:
         inside = Path(function.__code__.co_filename).relative_to(PACKAGE)
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(version_folder(_version_of(PACKAGE / inside.parts[0])))
         try:  # Numba asks for the folder now, not when it compiles
-            made: Function = numba.njit(cache=True, nogil=True, **options)(function)
+            return numba.njit(cache=True, nogil=True, **options)(function)
         finally:
             numba.config.CACHE_DIR = before
-        return made
 
     return decorate
