@@ -18,8 +18,8 @@ __all__ = ["vanishing_combination"]
 def vanishing_combination(problem: Problem, rows: Integers) -> Floats | None:
     """Weights near positive ones, with sum 1, that combine the rows to exactly 0; None if their existence is not proved.
 
-    Only for as many rows as there are unknowns (the generic case): the weights solve a square system Mλ = e, whose rows
-    are the features and one row of ones.
+    Only for one row more than there are features in them (the generic case): the weights solve a square system Mλ = e,
+    whose rows are these features and one row of ones.
 
     Parameters
     ----------
@@ -33,22 +33,26 @@ def vanishing_combination(problem: Problem, rows: Integers) -> Floats | None:
     ndarray or None
     """
     examples, parts = problem.rows(rows)
-    # The blocks of Kesler's rows add up to 0, so that the last one follows from the others.
-    blocks = problem.blocks - problem.stacked
-    size = len(rows)
-    if size != blocks * problem.width + 1:
-        return None
     base = problem.base[examples]
-    values = base.toarray() if sp.issparse(base) else base
+    if sp.issparse(base):
+        base = base[:, np.unique(base.indices)].toarray()
+    values = base[:, base.any(axis=0)]
     nonzero = np.abs(values[values != 0])
     if nonzero.size == 0 or nonzero.min() < 1e-150 or nonzero.max() > 1e150:
         return None  # products might underflow, and scaled numbers might not be exact
-    matrix = np.zeros((size, size))
-    matrix[-1] = 1.0
+    # The blocks of Kesler's rows add up to 0, so that the last one follows from the others.
+    blocks, (size, width) = problem.blocks - problem.stacked, values.shape
+    if size > blocks * width + 1:
+        return None
+    equations = np.zeros((blocks * width + 1, size))
+    equations[-1] = 1.0
     for k, pairs in enumerate(parts):
         for c, sign in pairs:
             if c < blocks:
-                matrix[c * problem.width : (c + 1) * problem.width, k] = sign * values[k]
+                equations[c * width : (c + 1) * width, k] = sign * values[k]
+    matrix = equations[equations.any(axis=1)]
+    if matrix.shape != (size, size):
+        return None
     try:
         inverse = np.linalg.inv(matrix)
     except np.linalg.LinAlgError:

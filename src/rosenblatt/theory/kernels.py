@@ -4,8 +4,7 @@ All take the rows as a tuple (values, indices, starts, target, stacked): the exa
 with no indices, and what `Problem` says about them. Weights have one line per block. Answers are in floating point and
 prove nothing by themselves; `exact` checks them.
 
-A step of Wolfe's algorithm is two calls, `take_in` and `settle`; the products with all the rows between two steps are left
-to BLAS.
+A step of Wolfe's algorithm is three calls: `lowest`, `take_in` and `settle`.
 
 The matrix A has one column per row z of the corral, with the constant σ on top. Only the factor R of AᵀA = RᵀR is kept, and
 solves are corrected once with A itself: that makes R nearly as accurate as that of a full QR, without its memory.
@@ -17,7 +16,7 @@ import numpy as np
 
 from rosenblatt.caching import compiled
 
-__all__ = ["combine", "perceptron", "settle", "take_in"]
+__all__ = ["combine", "lowest", "perceptron", "settle", "take_in"]
 
 # Sums may be reordered for speed: whatever comes out is checked exactly afterwards.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -83,6 +82,29 @@ def perceptron(rows, epochs, w):  # type: ignore[no-untyped-def]
         if mistakes == 0:
             break
     return mistakes
+
+
+@compiled()
+def lowest(rows, w):  # type: ignore[no-untyped-def]
+    """The row with the smallest ⟨z, w⟩, and that number."""
+    values, indices, starts, target, stacked = rows
+    blocks = w.shape[0]
+    scores = np.empty(blocks)
+    place, smallest = -1, np.inf
+    for i in range(target.size):
+        own = target[i]
+        for c in range(blocks):
+            scores[c] = _dot(values, indices, starts[i], starts[i + 1], w[c])
+        for c in range(blocks):
+            if stacked:
+                if c == own:
+                    continue
+                score = scores[own] - scores[c]
+            else:
+                score = scores[c] if c == own else -scores[c]
+            if score < smallest:
+                place, smallest = i * blocks + c, score
+    return place, smallest
 
 
 @compiled()

@@ -22,6 +22,8 @@ Reason: TypeAlias = Literal["separated", "zero", "optimal", "stalled", "out of s
 
 LARGEST_CORRAL = 6000
 
+BLAS_PAYS = 100_000  # numbers in a dense set
+
 # A weight at or below this counts as 0: rounding leaves about 1e-16 where the truth is 0.
 NOTHING = 1e-13
 
@@ -83,15 +85,15 @@ def nearest_point(problem: Problem, tol: float | None, max_steps: int) -> Neares
         length = float(np.sqrt(square))
         if length <= 1e-13 * corral.scale:
             return result("zero")
-        scores = problem.scores(corral.x)
-        row = int(np.argmin(scores))
-        lowest = float(scores[row])
+        row, lowest = corral.lowest()
         if lowest / length > best_margin:
             best_margin, best = lowest / length, corral.x
         enough = 1e-14 * (problem.width + 8) * corral.scale if tol is None else (1.0 - tol) * length
         if best_margin > 0 and best_margin >= enough:
             return result("separated")
-        if lowest >= square - 1e-14 * corral.scale * length or row in corral.rows[: corral.size]:
+        # ⟨z, x⟩ = ‖x‖² for the rows of the corral, which the one with less than that is not part of.
+        again = lowest > 0.9 * square and row in corral.rows[: corral.size]
+        if again or lowest >= square - 1e-14 * corral.scale * length:
             return result("optimal")
         if step >= max_steps or corral.size >= LARGEST_CORRAL:
             return result("out of steps")
@@ -109,7 +111,10 @@ class _Corral:
     """Affinely independent rows, their weights, and the point x that they combine to."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem.arrays()
+        self.problem = problem
+        self.arrays = problem.arrays()
+        # BLAS is faster on large dense sets; elsewhere the call costs more than the work.
+        self.by_blas = len(self.arrays[1]) == 0 and self.arrays[0].size * problem.blocks > BLAS_PAYS
         self.scale = float(problem.norms.max()) * (np.sqrt(2.0) if problem.stacked else 1.0)
         first = int(np.argmin(problem.norms))
         first_block = int(problem.target[first] == 0) if problem.stacked else 0
@@ -119,9 +124,18 @@ class _Corral:
         self.factor = np.zeros((64, 64))
         shape = (problem.blocks, problem.width)
         self.work = (np.empty(shape), np.empty(shape))
-        kernels.combine(self.problem, self.rows, 1, self.weights, self.work[0])
+        kernels.combine(self.arrays, self.rows, 1, self.weights, self.work[0])
         self.x = self.work[0].ravel().copy()
         self.factor[0, 0] = np.sqrt(self.x @ self.x + self.scale**2)
+
+    def lowest(self) -> tuple[int, float]:
+        """The row with the smallest ⟨z, x⟩ of all, and that number."""
+        if not self.by_blas:
+            row, score = kernels.lowest(self.arrays, self.x.reshape(self.work[0].shape))
+            return int(row), float(score)
+        scores = self.problem.scores(self.x)
+        row = int(np.argmin(scores))
+        return row, float(scores[row])
 
     def add(self, row: int) -> bool:
         """Take a row in with weight 0; false if it depends on the others up to rounding."""
@@ -131,7 +145,7 @@ class _Corral:
             self.weights = np.resize(self.weights, 2 * size)
             self.factor = np.pad(self.factor, (0, size))
         self.rows[size], self.weights[size] = row, 0.0
-        if not kernels.take_in(self.problem, self.scale, self.rows, size, self.factor, self.work):
+        if not kernels.take_in(self.arrays, self.scale, self.rows, size, self.factor, self.work):
             return False
         self.size += 1
         return True
@@ -140,6 +154,6 @@ class _Corral:
         """Move x to the nearest point of the affine hull, dropping rows until it lies inside the convex hull."""
         x = np.empty_like(self.work[0])
         self.size = kernels.settle(
-            self.problem, self.scale, careful, NOTHING, self.rows, self.weights, self.size, self.factor, self.work, x
+            self.arrays, self.scale, careful, NOTHING, self.rows, self.weights, self.size, self.factor, self.work, x
         )
         self.x = x.ravel()

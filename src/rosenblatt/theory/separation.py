@@ -21,9 +21,9 @@ from rosenblatt.theory.scaling import Scaled, equilibrated, normalized
 
 __all__ = ["certify"]
 
-# Numbers that the perceptron may read, about a millisecond's worth, but at least these epochs. An example costs about as
+# Numbers that the perceptron may read, less than a millisecond's worth, but at least these epochs. An example costs about as
 # much time as so many numbers, whatever its length.
-PERCEPTRON_WORK = 1_000_000
+PERCEPTRON_WORK = 500_000
 EXAMPLE_WORK = 30
 PERCEPTRON_EPOCHS = 20
 
