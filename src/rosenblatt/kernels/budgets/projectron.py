@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from rosenblatt.caching import compiled
-from rosenblatt.kernels.budgets.slots import BudgetMachine, slot_scores
+from rosenblatt.kernels.budgets.slots import BudgetMachine, State, Task, slot_scores
 from rosenblatt.kernels.rows import Floats, Integers
 from rosenblatt.kernels.schemes import Scheme, correction, top_rival
 
@@ -76,21 +76,10 @@ def _margin_steps(
 
 
 @compiled()
-def learn_block(
-    values: Floats,
-    y: Integers,
-    weight: Floats,
-    scheme: int,
-    on_zero: int,
-    column: Integers,
-    coef: Floats,
-    used: int,
-    budget: int,
-    eta: float,
-    inverse: Floats,
-    totals: Floats,
-) -> tuple[int, int]:
+def learn_block(task: Task, slots: State, eta: float, inverse: Floats, totals: Floats) -> tuple[int, int]:
     """Learn one block; return (slots used, mistakes). `totals` holds the updates and the largest k(x, x)."""
+    values, y, weight, scheme, on_zero = task
+    column, coef, used, budget = slots
     old = used
     mistakes = 0
     scores, tau = np.empty(coef.shape[1]), np.empty(coef.shape[1])
@@ -131,27 +120,14 @@ class Projectron(BudgetMachine):
         self.inverse = np.zeros((0, 0))
         self.totals = np.zeros(2)
 
-    def policy(self, values: Floats, y: Integers, weight: Floats, column: Integers, coef: Floats) -> tuple[int, int]:
+    def policy(self, task: Task, slots: State) -> tuple[int, int]:
         """Learn one block."""
-        room, old = len(column), len(self.rows)
+        room, old = len(slots[0]), len(self.rows)
         inverse = self.inverse
         if len(inverse) < room:
             inverse = np.zeros((min(self.budget, 2 * room), min(self.budget, 2 * room)))
             inverse[:old, :old] = self.inverse[:old, :old]
-        used, mistakes = learn_block(
-            values,
-            y,
-            weight,
-            int(self.scheme),
-            int(self.on_zero),
-            column,
-            coef,
-            old,
-            self.budget,
-            self.eta,
-            inverse,
-            self.totals,
-        )
+        used, mistakes = learn_block(task, slots, self.eta, inverse, self.totals)
         self.inverse = inverse
         self.n_updates = int(self.totals[0])
         return used, mistakes
