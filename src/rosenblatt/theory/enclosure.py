@@ -7,12 +7,18 @@ methods", Acta Numerica 19, 2010, section 10). The exact weights are then comput
 
 from __future__ import annotations
 
+import contextlib
+import functools
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
 from rosenblatt.theory.problem import Floats, Integers, Problem
 
 __all__ = ["vanishing_combination"]
+
+MANY_ROWS = 1000  # where the work is enough for more than one thread
 
 
 def vanishing_combination(problem: Problem, rows: Integers) -> Floats | None:
@@ -53,6 +59,21 @@ def vanishing_combination(problem: Problem, rows: Integers) -> Floats | None:
     matrix = equations[equations.any(axis=1)]
     if matrix.shape != (size, size):
         return None
+    # Where others compute too, a second thread of BLAS waits a hundred times as long as it works.
+    with _blas().limit(limits=1, user_api="blas") if size < MANY_ROWS else contextlib.nullcontext():
+        return _solution_near(matrix)
+
+
+@functools.cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _solution_near(matrix: Floats) -> Floats | None:
+    """An approximate solution of Mλ = (0, …, 0, 1) if the exact one is proved to be positive."""
+    size = len(matrix)
     try:
         inverse = np.linalg.inv(matrix)
     except np.linalg.LinAlgError:
@@ -63,8 +84,10 @@ def vanishing_combination(problem: Problem, rows: Integers) -> Floats | None:
     # A dot product of n terms is off by at most about n·ε/2 times that of the absolute values; doubled to be safe.
     unit = (size + 8) * np.finfo(np.float64).eps
     tiny = 1e-150
-    defect = np.abs(np.eye(size) - inverse @ matrix) + unit * (np.abs(inverse) @ np.abs(matrix) + np.eye(size)) + tiny
-    contraction = float(defect.sum(axis=1).max()) * (1 + unit)
+    # Row sums of |inverse|·|matrix| are |inverse| times those of |matrix|: no second product of matrices.
+    defect = np.abs(np.eye(size) - inverse @ matrix).sum(axis=1)
+    rounding = unit * (np.abs(inverse) @ np.abs(matrix).sum(axis=1) + 1.0) + size * tiny
+    contraction = float((defect + rounding).max()) * (1 + 4 * unit)
     if not contraction < 0.5:
         return None
     right = np.zeros(size)
