@@ -12,7 +12,6 @@ import hashlib
 import importlib.util
 import inspect
 import math
-import os
 import sys
 import tempfile
 import textwrap
@@ -21,6 +20,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numba
+
+from rosenblatt.caching import hash_sources, version_folder
 
 __all__ = ["Kernels", "cache_folder", "compile_step", "shared_kernels", "step_parameters"]
 
@@ -197,31 +198,14 @@ def _definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
     yield function.__name__, ("function", "@njit(**OPTIONS)\n" + ast.unparse(tree) + "\n")
 
 
-def _hash_sources() -> str:
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for name in _SOURCES:
-        digest.update((Path(__file__).parent / name).read_bytes())
-    return digest.hexdigest()[:16]
+_KERNEL_VERSION = hash_sources(
+    Path(__file__).parent / name for name in _SOURCES
+)  # on import, so that it belongs to the code that is running
 
 
-_KERNEL_VERSION = _hash_sources()  # on import, so that it belongs to the code that is running
-
-
-@functools.cache
 def cache_folder() -> Path:
     """Where compiled kernels are kept: ``$ROSENBLATT_CACHE_DIR``, else the user's cache folder."""
-    chosen = os.environ.get("ROSENBLATT_CACHE_DIR")
-    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rosenblatt"
-    folder = base / _KERNEL_VERSION
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
-            raise PermissionError(folder)
-    except OSError:
-        folder = Path(tempfile.mkdtemp(prefix="rosenblatt-"))
-    return folder
+    return version_folder(_KERNEL_VERSION)
 
 
 def _load(name: str, source: str) -> Kernels:

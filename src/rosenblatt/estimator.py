@@ -4,11 +4,9 @@ A learner is a dataclass: its fields are its parameters. ``class Perceptron(Onli
 is all it takes to turn a step function into an estimator.
 """
 
-import contextlib
 import dataclasses
 import math
-import numbers
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -20,10 +18,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import protocol
+from .checks import as_before_on_failure, check_count, check_word, is_real
 from .compiling import step_parameters
 from .model import Model, Rule
 from .multiclass import SCHEMES
-from .online import ONLINE_PARAMETERS, OnlineParameters, is_real
+from .online import ONLINE_PARAMETERS, OnlineParameters
 from .table import Table
 from .theory import bounds
 from .theory.run import RunCertificate
@@ -45,18 +44,6 @@ MANY_LABELS = 65_536
 def positive(default: float, hint: str) -> Any:
     """A parameter that must be greater than 0; the hint, what it does, ends the error message."""
     return dataclasses.field(default=default, metadata={"positive": hint})
-
-
-@contextlib.contextmanager
-def _as_before_on_failure(estimator: Any) -> Iterator[None]:
-    """Put all attributes back if something goes wrong: an estimator is never half-fitted."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
 
 
 class _Absent:
@@ -184,19 +171,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             self._check_count("max_support", "None keeps all.")
 
     def _check_word(self, parameter: str, allowed: list[Any]) -> None:
-        value = getattr(self, parameter)
-        if value not in allowed:
-            raise ValueError(
-                f"`{parameter}` of {type(self).__name__} must be one of {', '.join(map(repr, allowed))}; got {value!r}. "
-                "See the parameter's description for what each of them does."
-            )
+        check_word(self, parameter, allowed)
 
     def _check_count(self, parameter: str, hint: str) -> None:
-        value: Any = getattr(self, parameter)
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
-            raise ValueError(
-                f"`{parameter}` of {type(self).__name__} must be a whole number of at least 1; got {value!r}. {hint}"
-            )
+        check_count(self, parameter, hint)
 
     def _check_can_move(self, model: Model) -> None:
         """`on_zero="keep"` from zero weights never makes a mistake, so it would never learn anything."""
@@ -235,7 +213,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with _as_before_on_failure(self):
+        with as_before_on_failure(self):
             self._fit(X, y, coef_init, intercept_init, sample_weight)
         return self
 
@@ -395,7 +373,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with _as_before_on_failure(self):
+        with as_before_on_failure(self):
             self._partial_fit(X, y, classes, sample_weight)
         return self
 

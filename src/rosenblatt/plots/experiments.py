@@ -1,6 +1,7 @@
 """Curves of the experiments: committees, distances, margins."""
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,45 @@ def _with_spread(ax: Any, x: NDArray[Any], runs: NDArray[Any], colour: str, mark
         ax.fill_between(x, runs.min(axis=1), runs.max(axis=1), color=colour, alpha=0.2, linewidth=0)
 
 
-class CommitteeDisplay(Drawing):
+class _ExperimentDisplay(Drawing):
+    """The curves of an experiment; a subclass says which and draws them."""
+
+    _experiment: ClassVar[Callable[..., Any]]
+    _legend: ClassVar[str] = "best"
+
+    def __init__(self, curves: Any) -> None:
+        self.curves = curves
+
+    @classmethod
+    def from_experiment(cls, *, ax: Any = None, **parameters: Any) -> Self:
+        """Run the experiment with these parameters and draw it."""
+        return cls(cls._experiment(**parameters)).plot(ax=ax)
+
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where; None makes a figure.
+        legend : bool, default=True
+            Name the curves.
+
+        Returns
+        -------
+        self
+        """
+        ax = self._axes(ax)
+        self._draw(ax)
+        if legend:
+            ax.legend(loc=self._legend)
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
+
+
+class CommitteeDisplay(_ExperimentDisplay):
     """Mistakes on the committee problem as the number of experts grows, with both bounds.
 
     Parameters
@@ -35,29 +74,12 @@ class CommitteeDisplay(Drawing):
         What `rosenblatt.experiments.committee_curves` returns.
     """
 
-    def __init__(self, curves: CommitteeCurves) -> None:
-        self.curves = curves
+    curves: CommitteeCurves
+    _experiment = staticmethod(committee_curves)
+    _legend = "upper left"
 
-    @classmethod
-    def from_experiment(cls, *, ax: Any = None, **parameters: Any) -> Self:
-        """Run `committee_curves` with these parameters and draw it."""
-        return cls(committee_curves(**parameters)).plot(ax=ax)
-
-    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where; None makes a figure.
-        legend : bool, default=True
-            Name the curves.
-
-        Returns
-        -------
-        self
-        """
-        ax, curves = self._axes(ax), self.curves
+    def _draw(self, ax: Any) -> None:
+        curves = self.curves
         p = curves.experts
         ax.plot(p, curves.perceptron_bound, color=COLOURS[0], linestyle="dashed", label="perceptron, bound pk")
         _with_spread(ax, p, curves.perceptron, COLOURS[0], "o", "perceptron")
@@ -65,12 +87,9 @@ class CommitteeDisplay(Drawing):
         _with_spread(ax, p, curves.winnow, COLOURS[5], "s", "Winnow")
         ax.set(xscale="log", yscale="log", xlabel="experts p", ylabel="mistakes")
         ax.set_title(f"a panel of k = {curves.panel}, {curves.examples:,} rounds", fontsize="medium")
-        if legend:
-            ax.legend(loc="upper left")
-        return self
 
 
-class DistanceDisplay(Drawing):
+class DistanceDisplay(_ExperimentDisplay):
     """Distances between random points as the number of dimensions grows.
 
     Parameters
@@ -79,29 +98,11 @@ class DistanceDisplay(Drawing):
         What `rosenblatt.experiments.distance_concentration` returns.
     """
 
-    def __init__(self, curves: DistanceCurves) -> None:
-        self.curves = curves
+    curves: DistanceCurves
+    _experiment = staticmethod(distance_concentration)
 
-    @classmethod
-    def from_experiment(cls, *, ax: Any = None, **parameters: Any) -> Self:
-        """Run `distance_concentration` with these parameters and draw it."""
-        return cls(distance_concentration(**parameters)).plot(ax=ax)
-
-    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
-        """Draw the nearest and the farthest neighbour in units of the mean distance.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where; None makes a figure.
-        legend : bool, default=True
-            Name the curves.
-
-        Returns
-        -------
-        self
-        """
-        ax, curves = self._axes(ax), self.curves
+    def _draw(self, ax: Any) -> None:
+        curves = self.curves
         d, mean = curves.dimensions, curves.mean
         ax.fill_between(d, curves.nearest / mean, curves.farthest / mean, color=COLOURS[4], alpha=0.2, linewidth=0)
         ax.plot(d, curves.farthest / mean, color=COLOURS[5], marker="^", markersize=5, label="farthest neighbour")
@@ -110,12 +111,9 @@ class DistanceDisplay(Drawing):
         ax.set(xscale="log", xlabel="dimensions d", ylabel="distance / mean distance")
         ax.set_ylim(bottom=0)
         ax.set_title(f"{curves.points:,} random points", fontsize="medium")
-        if legend:
-            ax.legend()
-        return self
 
 
-class MarginDisplay(Drawing):
+class MarginDisplay(_ExperimentDisplay):
     """Mistakes until convergence as the margin shrinks, with the bound 1/γ².
 
     Parameters
@@ -124,34 +122,13 @@ class MarginDisplay(Drawing):
         What `rosenblatt.experiments.margin_against_mistakes` returns.
     """
 
-    def __init__(self, curves: MarginCurves) -> None:
-        self.curves = curves
+    curves: MarginCurves
+    _experiment = staticmethod(margin_against_mistakes)
 
-    @classmethod
-    def from_experiment(cls, *, ax: Any = None, **parameters: Any) -> Self:
-        """Run `margin_against_mistakes` with these parameters and draw it."""
-        return cls(margin_against_mistakes(**parameters)).plot(ax=ax)
-
-    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where; None makes a figure.
-        legend : bool, default=True
-            Name the curves.
-
-        Returns
-        -------
-        self
-        """
-        ax, curves = self._axes(ax), self.curves
+    def _draw(self, ax: Any) -> None:
+        curves = self.curves
         order = np.argsort(curves.margins)
         gamma = curves.margins[order]
         ax.plot(gamma, curves.bound[order], color="black", linestyle="dashed", label="bound (R/γ)²")
         _with_spread(ax, gamma, curves.mistakes[order], COLOURS[0], "o", "perceptron")
         ax.set(xscale="log", yscale="log", xlabel="margin γ (R = 1)", ylabel="mistakes until convergence")
-        if legend:
-            ax.legend()
-        return self
