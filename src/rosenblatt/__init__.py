@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from ._trace import Trace, trace
+    from .data import read, stream
     from .learners.averaged_perceptron import AveragedPerceptron
     from .learners.batch_perceptron import BatchPerceptron
     from .learners.kernel_perceptron import KernelPerceptron
@@ -33,7 +34,9 @@ __all__ = [
     "Winnow",
     "certify",
     "margin",
+    "read",
     "rule",
+    "stream",
     "trace",
 ]
 
@@ -51,7 +54,9 @@ _HOME = {
     "Winnow": "learners.winnow",
     "certify": "theory",
     "margin": "theory",
+    "read": "data",
     "rule": "rules",
+    "stream": "data",
     "trace": "_trace",
 }
 
