@@ -3,9 +3,10 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from ._load import load
     from ._trace import Trace, trace
     from .data import read, stream
     from .learners.averaged_perceptron import AveragedPerceptron
@@ -33,6 +34,7 @@ __all__ = [
     "VotedPerceptron",
     "Winnow",
     "certify",
+    "load",
     "margin",
     "read",
     "rule",
@@ -53,6 +55,7 @@ _HOME = {
     "VotedPerceptron": "learners.voted_perceptron",
     "Winnow": "learners.winnow",
     "certify": "theory",
+    "load": "_load",
     "margin": "theory",
     "read": "data",
     "rule": "rules",

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numba
 
-__all__ = ["Kernels", "cache_folder", "compile_step", "shared_kernels", "step_parameters"]
+__all__ = ["Kernels", "cache_folder", "compile_step", "shared_kernels", "step_parameters", "step_source"]
 
 Step = Callable[..., float]
 Kernels = types.ModuleType
@@ -193,6 +193,14 @@ def _definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
                 f"a {type(value).__name__}. Pass what it needs as a hyperparameter."
             )
     yield function.__name__, ("function", "@njit(**OPTIONS)\n" + ast.unparse(tree) + "\n")
+
+
+def step_source(step: Step) -> str | None:
+    """What a step function does, as text without comments and with all that it refers to; None if typed at a prompt."""
+    try:
+        return "\n".join(text for _, text in dict(_definitions(step)).values())
+    except OSError:
+        return None
 
 
 def _hash_sources() -> str:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import protocol
 from ._bases import bases
 from .compiling import step_parameters
+from .exports import Exports
 from .model import Model, Rule
 from .multiclass import SCHEMES
 from .online import ONLINE_PARAMETERS, OnlineParameters, is_real
@@ -71,7 +72,7 @@ class _Absent:
         )
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
     """A classifier with one weight for each feature and class. Subclasses are dataclasses whose fields are the parameters.
 
     Notes
