@@ -7,6 +7,7 @@ from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from ._load import load
+    from ._progressive import progressive
     from ._trace import Trace, trace
     from .data import read, stream
     from .learners.averaged_perceptron import AveragedPerceptron
@@ -36,6 +37,7 @@ __all__ = [
     "certify",
     "load",
     "margin",
+    "progressive",
     "read",
     "rule",
     "stream",
@@ -57,6 +59,7 @@ _HOME = {
     "certify": "theory",
     "load": "_load",
     "margin": "theory",
+    "progressive": "_progressive",
     "read": "data",
     "rule": "rules",
     "stream": "data",

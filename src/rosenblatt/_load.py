@@ -150,14 +150,14 @@ def _estimator(saved: Saved, learner: type[Any], kernel: Any) -> Any:
         classes = getattr(estimator, "classes_", None)
         if len(classes if classes is not None else ()) != core.n_classes:
             raise BadModel("its classes do not fit its weights")
-        estimator._model = core
-        return estimator
-    estimator._check_parameters()
-    estimator.model_ = core
+        estimator._model, features = core, estimator.n_features_in_
+    else:
+        estimator._check_parameters()
+        estimator.model_, features = core, core.n_features
     if saved.encoder is not None:
         from .data import Encoder
 
         estimator.encoder_ = Encoder.from_json(saved.encoder)
-        if estimator.encoder_.n_features > core.n_features:
+        if estimator.encoder_.n_features > features:
             raise BadModel("its features do not fit its weights")
     return estimator

@@ -23,11 +23,14 @@ FORMAT = 1
 def write_file(path: str | os.PathLike[str], header: dict[str, Any], tensors: Tensors) -> None:
     """Write header and arrays, whole or not at all."""
     from safetensors import SafetensorError
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save, save_file
 
     text = json.dumps({"format": FORMAT, "library": __version__, **header}, ensure_ascii=False, allow_nan=False)
     metadata = {"rosenblatt": text, "sha256": _digest(text, tensors)}
     with replacing(path) as draft:
+        if not draft.is_file():  # a device or a pipe, which `save_file` would put a file in the place of
+            draft.write_bytes(save(tensors, metadata))
+            return
         try:
             save_file(tensors, draft, metadata)
         except SafetensorError as error:

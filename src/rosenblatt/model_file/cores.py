@@ -56,7 +56,7 @@ def linear_values(model: Model) -> Values:
         "features": None if model.features is None else _names_as_bytes(list(model.features)),
         "frozen": model.frozen,
         "arrays": {
-            place: {field: _in_use(model, part) for field, part in group._asdict().items() if field not in _LOGS}
+            place: {field: _in_use(model, part) for field, part in _distinct(group).items()}
             for place, group in _groups(model).items()
         },
         "support": None if model.support is None else _support_values(model.support),
@@ -72,6 +72,16 @@ def _groups(model: Model) -> dict[str, Any]:
         name.lstrip("_"): value
         for name, value in vars(model).items()
         if hasattr(value, "_asdict") and all(isinstance(part, np.ndarray) for part in value)
+    }
+
+
+def _distinct(group: Any) -> dict[str, NDArray[Any]]:
+    """The arrays of a group but for its logs, and but for second names: `v` is mostly `w`."""
+    seen: dict[int, str] = {}
+    return {
+        name: part
+        for name, part in group._asdict().items()
+        if name not in _LOGS and seen.setdefault(id(part), name) == name
     }
 
 
@@ -127,7 +137,7 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
 
 
 def _fill(model: Model, group: Any, stored: Any) -> None:
-    wanted = {name: part for name, part in group._asdict().items() if name not in _LOGS}
+    wanted = _distinct(group)
     _check(isinstance(stored, dict) and set(stored) == set(wanted), "the list of arrays")
     for name, target in wanted.items():
         target = _in_use(model, target)  # noqa: PLW2901 - the view of it that is in use

@@ -13,7 +13,7 @@ Tensors = dict[str, NDArray[Any]]
 
 _LONGEST = 1 << 32
 _SPARE = 1 << 14
-"""Arrays with more rows than this, most of them zero, are kept as their other rows."""
+"""Arrays with more entries than this, most of them zero, are kept as the others."""
 
 
 class BadModel(ValueError):  # noqa: N818
@@ -72,11 +72,12 @@ def _encode_array(array: NDArray[Any], tensors: Tensors, name: str) -> Any:
             f"An array in a model file must hold numbers of up to 64 bits; got {array.dtype} in `{name}`. Convert it."
         )
     array = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="), copy=False))
-    if array.ndim and array.shape[0] >= _SPARE and array.size:
-        used = np.flatnonzero(array.view(np.uint8).reshape(array.shape[0], -1).any(axis=1))
-        if 3 * used.size < array.shape[0]:
-            tensors[f"{name}.used"], tensors[f"{name}.rows"] = used, array[used]
-            return {"sparse": name, "length": array.shape[0]}
+    if array.size >= _SPARE:
+        flat = array.reshape(-1)
+        used = np.flatnonzero(flat.view(f"u{array.itemsize}"))  # by its bits: -0.0 stays what it is
+        if 3 * used.size < flat.size:
+            tensors[f"{name}.used"], tensors[f"{name}.values"] = used, flat[used]
+            return {"sparse": name, "shape": list(array.shape)}
     tensors[name] = array
     return {"array": name}
 
@@ -108,17 +109,17 @@ def _decode_array(tree: Any, content: Any, tensors: Tensors) -> Any:
 
 
 def _decode_sparse(tree: Any, content: Any, tensors: Tensors) -> Any:
-    used, rows, length = tensors[f"{content}.used"], tensors[f"{content}.rows"], tree["length"]
+    used, values, shape = tensors[f"{content}.used"], tensors[f"{content}.values"], tree["shape"]
+    size = math.prod(shape) if all(isinstance(n, int) and n > 0 for n in shape) else 0
     sound = (
-        isinstance(length, int) and 0 <= length <= _LONGEST and used.dtype == np.int64 and used.ndim == 1 and rows.ndim >= 1
-        and used.size == rows.shape[0] and (used.size == 0 or (used[0] >= 0 and used[-1] < length))
-        and bool((np.diff(used) > 0).all())
+        size <= _LONGEST and used.dtype == np.int64 and used.ndim == values.ndim == 1 and used.size == values.size
+        and (used.size == 0 or (used[0] >= 0 and used[-1] < size)) and bool((np.diff(used) > 0).all())
     )  # fmt: skip
     if not sound:
-        raise BadModel(f"the rows of `{content}` do not fit its length {length}")
-    array = np.zeros((length, *rows.shape[1:]), rows.dtype)
-    array[used] = rows
-    return array
+        raise BadModel(f"the entries of `{content}` do not fit its shape {shape}")
+    flat = np.zeros(size, values.dtype)
+    flat[used] = values
+    return flat.reshape(shape)
 
 
 def _decode_strings(tree: Any, content: Any, tensors: Tensors) -> Any:
