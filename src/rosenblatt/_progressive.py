@@ -80,7 +80,7 @@ class Progress:
         return "\n".join(lines)
 
 
-def progressive(model: Any, stream: Iterable[Any], delay: int = 0) -> Progress:
+def progressive(model: Any, stream: Iterable[Any], delay: Any = 0) -> Progress:
     """Let a model predict each example of a stream and learn it afterwards.
 
     Parameters
@@ -108,7 +108,7 @@ def progressive(model: Any, stream: Iterable[Any], delay: int = 0) -> Progress:
     """
     if isinstance(delay, bool) or not isinstance(delay, int) or delay < 0:
         raise ValueError(
-            f"`delay` of progressive must be a whole number of at least 0; got {delay!r}. It counts the examples that come between "
+            f"`delay` of progressive must be a whole number of at least 0; got {delay!r}. It counts the examples between "
             "a prediction and its label."
         )
     progress, waiting = Progress(), deque[Any]()
@@ -247,7 +247,8 @@ class Pupil:
             bad = kernels.score_many(w, bias, self._rows, self._order, out)
         if bad >= 0:
             raise ValueError(self._table.describe_bad_row(number))
-        return out[0]
+        scores: NDArray[np.float64] = out[0]
+        return scores
 
     def scores(self, table: Table, rows: Codes) -> NDArray[np.float64]:
         """Scores of some rows. An average is not formed for them: its score follows from those of two vectors."""

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numba
 
-__all__ = ["Kernels", "cache_folder", "compile_step", "shared_kernels", "step_parameters", "step_source"]
+__all__ = ["Kernels", "cache_folder", "compile_step", "load_module", "shared_kernels", "step_parameters", "step_source"]
 
 Step = Callable[..., float]
 Kernels = types.ModuleType
@@ -157,13 +157,13 @@ def compile_step(step: Step) -> Kernels:
     functions = "\n\n".join(text for kind, text in parts.values() if kind == "function")
     imports = "\n".join(text for kind, text in parts.values() if kind == "import")
     source = _RULE_TEMPLATE.format(imports=imports, functions=functions, step=step.__name__, cache=True, **fill)
-    return _load(f"rule_{step.__name__}", source)
+    return load_module(f"rule_{step.__name__}", source)
 
 
 @functools.cache
 def shared_kernels() -> Kernels:
     """The compiled kernels that need no rule: scores, votes, checks."""
-    return _load("shared", _SHARED_TEMPLATE)
+    return load_module("shared", _SHARED_TEMPLATE)
 
 
 def _definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -230,7 +230,7 @@ def cache_folder() -> Path:
     return folder
 
 
-def _load(name: str, source: str) -> Kernels:
+def load_module(name: str, source: str) -> Kernels:
     """Write the module unless the very same text is there already, then import it."""
     digest = hashlib.sha256(source.encode()).hexdigest()[:12]
     name = f"{name}_{digest}"

@@ -72,9 +72,8 @@ class Exports:
         coef, intercept, classes = self._linear("to_onnx")
         number = TensorProto.FLOAT if coef.dtype == np.float32 else TensorProto.DOUBLE
         if classes.dtype.kind == "U":
-            names = helper.make_tensor(
-                "classes", TensorProto.STRING, [classes.size], [str(c).encode() for c in classes]
-            )
+            texts: list[Any] = [str(label).encode() for label in classes]
+            names = helper.make_tensor("classes", TensorProto.STRING, [classes.size], texts)
         else:
             kind = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}[classes.dtype.kind]
             names = numpy_helper.from_array(classes.astype(kind), "classes")

@@ -1,6 +1,8 @@
 """The command line: one file for each command. Heavy libraries are imported inside the commands, so that it starts at once."""
 
 import sys
+import textwrap
+from collections.abc import Callable
 
 import typer
 
@@ -17,18 +19,19 @@ app = typer.Typer(
     rich_markup_mode=None,  # Rich would take longer to load than everything else that --help needs
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-for command in (
-    train.train, predict.predict, evaluate.evaluate, stream.stream, inspect.inspect, trace.trace, certify.certify, demo.demo,
-):  # fmt: skip
-    app.command(command.__name__)(reported(command))
 
 
-@app.callback(invoke_without_command=True)
+def _help(command: Callable[..., None]) -> str:
+    """The docstring; its examples are kept as lines, which takes a mark that Typer knows."""
+    summary, _, rest = (command.__doc__ or "").partition("\n")
+    text = f"{summary}\n{textwrap.dedent(rest)}"
+    return text.replace("\nFor example:\n", "\n\b\nFor example:\n")
+
+
 def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
     """The perceptron family of online linear learners: train, predict and prove from the command line.
 
-    \b
-    Example:
+    For example:
       rosenblatt train spam.csv -m spam.model
       rosenblatt predict spam.model new.csv
     """
@@ -37,6 +40,13 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 
         typer.echo(f"rosenblatt {__version__}")
         raise typer.Exit
+
+
+app.callback(invoke_without_command=True, help=_help(root))(root)
+for command in (
+    train.train, predict.predict, evaluate.evaluate, stream.stream, inspect.inspect, trace.trace, certify.certify, demo.demo,
+):  # fmt: skip
+    app.command(command.__name__, help=_help(command))(reported(command))
 
 
 def main() -> None:

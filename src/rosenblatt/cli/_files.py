@@ -20,15 +20,20 @@ def load_model(path: str) -> Any:
     estimator = load(path)
     if not hasattr(estimator, "encoder_"):
         raise Usage(
-            f"{path} was saved from Python and does not know how to read files; the commands need a model that knows. Train one with "
-            "`rosenblatt train`, or use rosenblatt.load in Python."
+            f"{path} was saved from Python and does not know how to read files; the commands need one that does. Train it "
+            "with `rosenblatt train`, or use rosenblatt.load in Python."
         )
     return estimator
 
 
 def open_data(
-    paths: list[str], estimator: Any, *, labelled: bool, format: str | None = None, threads: int | None = None
-) -> Any:  # noqa: A002
+    paths: list[str],
+    estimator: Any,
+    *,
+    labelled: bool,
+    format: str | None = None,  # noqa: A002
+    threads: int | None = None,
+) -> Any:
     """Files as the features that a model knows; others in them are ignored."""
     from rosenblatt.data import open_stream
 

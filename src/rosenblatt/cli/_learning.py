@@ -161,10 +161,10 @@ class Examples:
         places = np.append(self._places, -1)  # -1, no label, stays -1
         return places[codes]
 
-    def _block(self, batch: Any, first: int) -> Block:
-        return Block(
-            batch.table(self.model.n_features, self.model.dtype), self._codes(batch.codes), batch.weights, first
-        )
+    def _block(self, batch: Any, first: int, whole: bool = False) -> Block:
+        codes = self._codes(batch.codes)
+        table = batch.table(self.model.n_features, self.model.dtype)
+        return Block(table, codes, self._weights(codes, batch.weights, whole), first)
 
     def _join(self, batches: list[Any]) -> Block:
         features, dtype = self.model.n_features, self.model.dtype
@@ -190,8 +190,9 @@ class Examples:
 
 
 def _bytes(batch: Any) -> int:
+    """The memory that a batch takes."""
     parts = batch.rows if isinstance(batch.rows, CSR) else (batch.rows,)
-    return sum(part.nbytes for part in parts) + batch.codes.nbytes + batch.weights.nbytes
+    return sum(int(part.nbytes) for part in parts) + 8 * int(batch.codes.size + batch.weights.size)
 
 
 @dataclasses.dataclass

@@ -20,7 +20,7 @@ def _algorithms(incomplete: str) -> list[str]:
 DataFiles = Annotated[
     list[str],
     typer.Argument(
-        metavar="DATA...",
+        metavar="DATA",
         help="Files or patterns: svmlight, CSV, TSV, Parquet, VW text or JSON lines, plain, gzip or zstd; - is standard input.",
         show_default=False,
     ),
@@ -72,7 +72,7 @@ Bits = Annotated[
         "-b",
         metavar="B",
         show_default=False,
-        help="Hash features to 2^B places, so that memory is bounded however many there are; without it each has a place of its own.",
+        help="Hash features to 2^B places, so that memory is bounded. Without it each feature has a place of its own.",
     ),
 ]
 Types = Annotated[

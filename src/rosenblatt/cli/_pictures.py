@@ -59,10 +59,17 @@ def confusion_figure(result: Evaluation) -> Any:
         for row in range(count):
             for column in range(count):
                 ink = "white" if shares[row, column] > 0.6 else INK
-                axes.text(column, row, f"{result.confusion[row, column]:,}", ha="center", va="center", color=ink, fontsize=9)
+                axes.text(
+                    column, row, f"{result.confusion[row, column]:,}", ha="center", va="center", color=ink, fontsize=9
+                )
     axes.spines[:].set_visible(False)
     names = [str(label) for label in result.labels]
-    axes.set_xticks(range(count), names, rotation=45 if max(map(len, names)) > 4 else 0, ha="right" if max(map(len, names)) > 4 else "center")
+    axes.set_xticks(
+        range(count),
+        names,
+        rotation=45 if max(map(len, names)) > 4 else 0,
+        ha="right" if max(map(len, names)) > 4 else "center",
+    )
     axes.set_yticks(range(count), names)
     axes.set(xlabel="predicted", ylabel="label")
     return figure

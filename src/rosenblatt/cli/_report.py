@@ -24,12 +24,14 @@ h1 { font-size: 1.6rem; margin-bottom: 0; } h2 { font-size: 1.15rem; margin: 2.2
 table { border-collapse: collapse; } td, th { padding: .15rem .9rem .15rem 0; text-align: left; vertical-align: top; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 .side { display: flex; flex-wrap: wrap; gap: 1.5rem; align-items: flex-start; } .side svg { max-width: 100%; height: auto; }
-.big { font-size: 2rem; font-weight: 600; } .small { color: #666; font-size: .9rem; } pre { background: #f6f6f4; padding: .7rem; overflow-x: auto; }
-@media (prefers-color-scheme: dark) { body { background: #fff; } }
+.big { font-size: 2rem; font-weight: 600; } .small { color: #666; font-size: .9rem; }
+pre { background: #f6f6f4; padding: .7rem; overflow-x: auto; }
 """
 
 
-def write_report(path: str, session: Session, facts: dict[str, Any], test: Evaluation | None, test_data: str | None) -> None:
+def write_report(
+    path: str, session: Session, facts: dict[str, Any], test: Evaluation | None, test_data: str | None
+) -> None:
     """Write the page, whole or not at all."""
     from rosenblatt.atomic import replacing
 
@@ -40,7 +42,9 @@ def write_report(path: str, session: Session, facts: dict[str, Any], test: Evalu
 
 def _page(session: Session, facts: dict[str, Any], test: Evaluation | None, test_data: str | None) -> str:
     title = f"{facts['algorithm']} on {', '.join(Path(name).name for name in facts['data'])}"
-    result, where = (test, f"the test file {test_data}") if test is not None else (_on_training(session), "the training data")
+    result, where = (
+        (test, f"the test file {test_data}") if test is not None else (_on_training(session), "the training data")
+    )
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>",
         f"<title>{_text(title)}</title><style>{STYLE}</style><h1>{_text(title)}</h1>",
@@ -116,7 +120,9 @@ def _judgement(result: Evaluation, where: str, tested: bool) -> str:
 
 def _features(estimator: Any) -> str:
     found = strongest(estimator, 20)
-    pictures = "".join(_svg(_pictures.features_figure(label, features)) for label, features in list(found.items())[:12] if features)
+    pictures = "".join(
+        _svg(_pictures.features_figure(label, features)) for label, features in list(found.items())[:12] if features
+    )
     return f"<h2>What speaks for each class</h2><p class='small'>The largest weights.</p><div class='side'>{pictures}</div>"
 
 
@@ -142,7 +148,8 @@ def _certificate(session: Session) -> str:
 
 def _settings(session: Session) -> str:
     settings = "".join(
-        f"<tr><th>{_text(name)}</th><td>{_text(value)}</td></tr>" for name, value in sorted(session.estimator.get_params().items())
+        f"<tr><th>{_text(name)}</th><td>{_text(value)}</td></tr>"
+        for name, value in sorted(session.estimator.get_params().items())
     )
     return (
         f"<h2>How it was made</h2><pre>{_text(session.stream.describe())}</pre><details><summary>All parameters</summary>"

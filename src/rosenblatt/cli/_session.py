@@ -108,8 +108,8 @@ class Session:
         changed = [key for key, value in parameters.items() if kept.get(key, None) != value]
         if changed:
             raise Usage(
-                f"--set cannot change a model that goes on: {changed[0]} is {kept.get(changed[0])!r}; got {parameters[changed[0]]!r}. "
-                "Leave it out, or train anew."
+                f"--set cannot change a model that goes on, whose {changed[0]} is {kept.get(changed[0])!r}; got "
+                f"{parameters[changed[0]]!r}. Leave it out, or train anew."
             )
         given = [f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize") if options[key]]
         if given:
@@ -127,7 +127,7 @@ class Session:
             self.run.epochs = epochs or self.run.epochs
             if self.run.finished():
                 raise Usage(
-                    f"{path} has been trained on this data for {len(self.run.done)} epochs and was finished ({self.run.finished()}); "
+                    f"{path} has been trained on this data for {len(self.run.done)} epochs and finished ({self.run.finished()}); "
                     f"got --epochs {self.run.epochs}. Raise it, or give new data."
                 )
         else:
@@ -230,7 +230,8 @@ class Session:
             raise Usage(f"{names}: there is no labelled example to learn from. Check --label and --format.")
         if len(classes) < 2:
             raise Usage(
-                f"{names}: the labels must hold at least 2 classes; got only {classes[0]!r}. Check that --label names the label's column."
+                f"{names}: the labels must hold at least 2 classes; got only {classes[0]!r}. "
+                "Check that --label names the label's column."
             )
 
     # ---- afterwards ----
@@ -241,7 +242,6 @@ class Session:
 
     def test(self, path: str, threads: int | None) -> Evaluation:
         """How the model does on another file."""
-        self.test_data = path
         stream = open_data([path], self.estimator, labelled=True, threads=threads)
         with Bar("testing", self.quiet) as bar:
             evaluation = evaluate_stream(
@@ -271,6 +271,4 @@ class Session:
         }
         if run.done and run.done[-1].held_out_accuracy is not None:
             facts["held_out_accuracy"] = run.done[-1].held_out_accuracy
-        if getattr(self, "test_data", None):
-            facts["test_data"] = self.test_data
         return facts

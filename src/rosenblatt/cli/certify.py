@@ -24,8 +24,7 @@ def certify(
 ) -> None:
     """Decide whether the classes of a file are linearly separable, and prove it in exact arithmetic.
 
-    \b
-    Examples:
+    For example:
       rosenblatt certify sonar.csv
       rosenblatt certify mushrooms.svm --json
     """

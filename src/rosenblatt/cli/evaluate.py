@@ -24,8 +24,7 @@ def evaluate(
 ) -> None:
     """Compare predictions with labels: accuracy, confusion and, for two classes, the area under the ROC curve.
 
-    \b
-    Examples:
+    For example:
       rosenblatt evaluate spam.model test.csv
       rosenblatt evaluate spam.model test.csv --json
       rosenblatt evaluate spam.model test.csv --roc roc.png

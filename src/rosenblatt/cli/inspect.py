@@ -26,8 +26,7 @@ def inspect(
 ) -> None:
     """Show the weights of a model by feature and class, and how it was made.
 
-    \b
-    Examples:
+    For example:
       rosenblatt inspect spam.model --top 10
       rosenblatt inspect spam.model --feature free --feature meeting
     """

@@ -35,8 +35,7 @@ def predict(
 
     Labels in DATA are not needed, and not looked at. With --scores, tabs separate the columns.
 
-    \b
-    Examples:
+    For example:
       rosenblatt predict spam.model new.csv
       rosenblatt predict spam.model new.csv --scores -o answers.tsv
       cat new.csv | rosenblatt predict spam.model - | sort | uniq -c

@@ -14,11 +14,31 @@ __all__ = ["stream"]
 
 def stream(
     data: option.DataFiles,
-    model: Annotated[str | None, typer.Option("--model", "-m", metavar="MODEL", show_default=False, help="Go on with this model if it exists, and write it when the stream ends.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            show_default=False,
+            help="Go on with this model if it exists, and write it when the stream ends.",
+        ),
+    ] = None,
     algorithm: option.Algorithm = None,
     settings: option.Settings = [],  # noqa: B006
-    delay: Annotated[int, typer.Option("--delay", min=0, help="So many further examples are predicted before a label becomes known.")] = 0,
-    output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write each prediction, made before learning, to this file.")] = None,
+    delay: Annotated[
+        int, typer.Option("--delay", min=0, help="So many further examples are predicted before a label becomes known.")
+    ] = 0,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="Write each prediction, made before learning, to this file.",
+        ),
+    ] = None,
     label: option.Label = None,
     format: option.Format = None,  # noqa: A002
     header: option.Header = None,
@@ -35,8 +55,7 @@ def stream(
 
     Ctrl-C ends the stream and saves what was learned.
 
-    \b
-    Examples:
+    For example:
       rosenblatt stream prices.csv
       tail -f log.jsonl | rosenblatt stream - --format jsonl -m live.model
       rosenblatt stream prices.csv -a passive-aggressive --delay 48
@@ -56,7 +75,9 @@ def stream(
     else:
         estimator = new_learner(algorithm or "averaged-perceptron", parameters, seed)
     if not hasattr(estimator, "_new_model") or getattr(type(estimator), "partial_fit", None) is None:
-        raise Usage(f"`stream` needs a learner that learns example by example; {type(estimator).__name__} does not. Use `train`.")
+        raise Usage(
+            f"`stream` needs a learner that learns example by example; {type(estimator).__name__} does not. Use `train`."
+        )
     examples = open_stream(data, **options)
     if not quiet:
         typer.echo(examples.describe(), err=True)
@@ -82,19 +103,25 @@ def _refuse_changes(estimator: Any, algorithm: str | None, parameters: dict[str,
 
     name = type(estimator).__name__
     if algorithm is not None and find(algorithm) is not type(estimator):
-        raise Usage(f"--algorithm must be that of the model, {name}, to go on with it; got {algorithm!r}. Leave it out.")
+        raise Usage(
+            f"--algorithm must be that of the model, {name}, to go on with it; got {algorithm!r}. Leave it out."
+        )
     kept = estimator.get_params()
     given = [f"--set {key}" for key, value in parameters.items() if kept.get(key) != value]
     given += [f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize") if options[key]]
     if given:
-        raise Usage(f"{given[0]} is part of the model and cannot be changed when it goes on. Leave it out, or choose a new file.")
+        raise Usage(
+            f"{given[0]} is part of the model and cannot be changed when it goes on. Leave it out, or choose a new file."
+        )
 
 
 def _table(silent: bool) -> Any:
     """A function that prints a line of the progress table."""
     if silent:
         return lambda *_: None
-    typer.echo(f"{'examples':>12}{'mistakes':>12}{'accuracy':>10}{'since last':>12}{'features':>12}{'label':>14}{'predicted':>14}")
+    typer.echo(
+        f"{'examples':>12}{'mistakes':>12}{'accuracy':>10}{'since last':>12}{'features':>12}{'label':>14}{'predicted':>14}"
+    )
     before = [0, 0]
 
     def line(progress: Any, features: int, truth: Any, guess: Any) -> None:
@@ -113,7 +140,9 @@ def _short(label: Any) -> str:
     return text if len(text) <= 12 else text[:11] + "…"
 
 
-def _run(estimator: Any, stream: Any, progress: Any, delay: int, file: IO[str] | None, report: Any, interrupt: Any) -> None:
+def _run(
+    estimator: Any, stream: Any, progress: Any, delay: int, file: IO[str] | None, report: Any, interrupt: Any
+) -> None:
     from collections import deque
 
     import numpy as np

@@ -39,7 +39,7 @@ def trace(
             "--init",
             metavar="W",
             show_default=False,
-            help="Weights to start from, the bias first, separated by commas: --init=-1,0,0; for many classes a row each, separated by semicolons.",
+            help="Weights to start from, the bias first: --init=-1,0,0; for many classes a row each, separated by semicolons.",
         ),
     ] = None,
     on_zero: Annotated[
@@ -72,8 +72,7 @@ def trace(
 ) -> None:
     """Lay open every step of a learner: score, truth, mistake, weights before and after, and the proof's squeeze.
 
-    \b
-    Examples:
+    For example:
       rosenblatt trace points.csv --init=-1,0,0 --on-zero positive
       rosenblatt trace points.csv -a passive-aggressive --set C=0.5 --to html -o steps.html
     """
@@ -115,7 +114,7 @@ def _named(X: Any, names: list[str]) -> Any:
     if not isinstance(X, np.ndarray):
         return X
 
-    class Named(np.ndarray):  # type: ignore[type-arg]
+    class Named(np.ndarray):
         columns: list[str]
 
     named = X.view(Named)

@@ -49,7 +49,7 @@ def train(
         bool,
         typer.Option(
             "--shuffle/--no-shuffle",
-            help="Visit the examples in a fresh order each epoch: among all that fit into memory, else within batches of a megabyte.",
+            help="Visit the examples in a fresh order each epoch: all of them if they fit into memory, else batch by batch.",
         ),
     ] = True,
     holdout: Annotated[
@@ -85,8 +85,7 @@ def train(
 
     Ctrl-C ends training, saves what was learned, and exits with 130; --resume goes on.
 
-    \b
-    Examples:
+    For example:
       rosenblatt train spam.csv -m spam.model
       rosenblatt train messages.tsv -m spam.model --label 0 --test new.tsv --report spam.html
       rosenblatt train 'day-*.svm.gz' -m big.model -a passive-aggressive --set C=0.1 --epochs 1 --bits 22
@@ -111,7 +110,7 @@ def train(
     evaluation = None
     if test is not None and session.run.stopped != "interrupted":
         evaluation = session.test(test, threads)
-        facts["test"] = evaluation.to_json()
+        facts["test"] = {"data": test, **evaluation.to_json()}
     if report is not None:
         from rosenblatt.cli._report import write_report
 
@@ -188,7 +187,7 @@ def _print(facts: dict[str, Any], evaluation: Any) -> None:
     lines.append(f"model      {facts['model']}")
     typer.echo("\n".join(lines))
     if evaluation is not None:
-        typer.echo(f"\nTest on {facts['test_data']}\n{evaluation.to_text()}")
+        typer.echo(f"\nTest on {facts['test']['data']}\n{evaluation.to_text()}")
 
 
 def as_epoch(epoch: "Epoch") -> dict[str, Any]:

@@ -6,6 +6,6 @@
 from .batch import Batch
 from .encoder import Encoder
 from .errors import BadData
-from .stream import Stream, open_stream, read, stream
+from .streams import Stream, open_stream, read, stream
 
 __all__ = ["BadData", "Batch", "Encoder", "Stream", "open_stream", "read", "stream"]

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rows import CSR
-from ..table import Table
+from rosenblatt.rows import CSR
+from rosenblatt.table import Table
 
 __all__ = ["Batch"]
 

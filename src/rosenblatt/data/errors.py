@@ -3,7 +3,7 @@
 __all__ = ["BadData"]
 
 
-class BadData(ValueError):
+class BadData(ValueError):  # noqa: N818
     """A file, or a line of it, that cannot be read.
 
     Parameters
