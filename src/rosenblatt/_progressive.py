@@ -167,7 +167,7 @@ def _examples(model: Any, stream: Iterable[Any]) -> Iterator[Any]:
     for x, y in stream:
         if getattr(x, "ndim", 1) != 2:
             yield _Single(model, x, y)
-        elif not hasattr(model, "_new_model"):
+        elif not hasattr(model, "_rule"):
             rows = x.toarray() if hasattr(x, "toarray") else np.asarray(x)
             yield from (_Single(model, row, label) for row, label in zip(rows, np.asarray(y).tolist(), strict=True))
         else:

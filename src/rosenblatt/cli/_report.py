@@ -93,10 +93,11 @@ def _learning(session: Session, facts: dict[str, Any]) -> str:
         return ""
     lines = "".join(
         f"<tr><td class='n'>{number}</td><td class='n'>{epoch['mistakes']:,}</td><td class='n'>{epoch['updates']:,}</td>"
-        f"<td class='n'>{epoch['accuracy']:.2%}</td><td class='n'>{_share(epoch['held_out_accuracy'])}</td></tr>"
+        f"<td class='n'>{epoch['accuracy']:.2%}</td>{_share(epoch['held_out_accuracy'])}</tr>"
         for number, epoch in enumerate(epochs[:100], start=1)
     )
-    head = "".join(f"<th class='n'>{name}</th>" for name in ("epoch", "mistakes", "updates", "accuracy", "held out"))
+    names = ["epoch", "mistakes", "updates", "accuracy", *(["held out"] if epochs[0]["held_out"] else [])]
+    head = "".join(f"<th class='n'>{name}</th>" for name in names)
     return (
         "<h2>How it learned</h2><p class='small'>Mistakes are counted before each example is learned.</p><div class='side'>"
         f"{_svg(_pictures.mistakes_figure(epochs))}<table><tr>{head}</tr>{lines}</table></div>"
@@ -104,7 +105,7 @@ def _learning(session: Session, facts: dict[str, Any]) -> str:
 
 
 def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.2%}"
+    return "" if value is None else f"<td class='n'>{value:.2%}</td>"
 
 
 def _judgement(result: Evaluation, where: str, tested: bool) -> str:

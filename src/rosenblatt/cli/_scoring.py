@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Evaluation", "chosen", "class_labels", "evaluate_stream", "roc_auc", "roc_curve", "scored_batches"]
+__all__ = [
+    "Evaluation",
+    "chosen",
+    "class_labels",
+    "describe_strangers",
+    "evaluate_stream",
+    "roc_auc",
+    "roc_curve",
+    "scored_batches",
+]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -117,6 +126,16 @@ def _matrix(labels: list[Any], confusion: Codes) -> list[str]:
     for word, row in zip(words, confusion.tolist(), strict=True):
         lines.append("  ".join([f"{word:{first}}", *(f"{count:>{n},}" for count, n in zip(row, widths, strict=True))]))
     return lines
+
+
+def describe_strangers(result: Evaluation, classes: list[Any]) -> str | None:
+    """What to say about labels that the model has never seen; None if there are none."""
+    strangers = result.labels[len(classes) :]
+    if not strangers:
+        return None
+    names = ", ".join(repr(label) for label in strangers[:5]) + (", …" if len(strangers) > 5 else "")
+    known = ", ".join(repr(label) for label in classes[:5]) + (", …" if len(classes) > 5 else "")
+    return f"the label {names} is none of the model's ({known}), so each example that has it counts as a mistake."
 
 
 def evaluate_stream(estimator: Any, stream: Any, on_batch: Any = None) -> Evaluation:

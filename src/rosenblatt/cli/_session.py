@@ -136,7 +136,7 @@ class Session:
     @property
     def _online(self) -> bool:
         """Whether the learner takes example by example, so that data may be larger than memory."""
-        return hasattr(self.estimator, "_new_model") and getattr(type(self.estimator), "partial_fit", None) is not None
+        return hasattr(self.estimator, "_rule") and getattr(type(self.estimator), "partial_fit", None) is not None
 
     def _fingerprint(self) -> list[list[Any]]:
         """The files by name and size: whether a run goes on with the same data."""
@@ -148,7 +148,7 @@ class Session:
     def learn(self, on_epoch: Callable[[Run], None]) -> None:
         """Train, with a bar on a terminal, until done or interrupted."""
         estimator = self.estimator
-        linear = hasattr(estimator, "_new_model")
+        linear = hasattr(estimator, "_rule")
         model = getattr(estimator, "model_", None)
         if model is None:
             from rosenblatt.learners.perceptron import Perceptron
@@ -235,6 +235,14 @@ class Session:
             )
 
     # ---- afterwards ----
+
+    def largest_number(self) -> float:
+        """The largest number in the columns of a table that is learned as it is; 0 where they are standardised."""
+        encoder = self.stream.encoder
+        if self.whole is None or not encoder.number_columns or encoder.moments is not None:
+            return 0.0
+        rows = self.whole.table.rows
+        return float(np.abs(rows.values if self.whole.table.sparse else rows).max(initial=0.0))
 
     def save(self, path: str) -> None:
         """Write the model."""

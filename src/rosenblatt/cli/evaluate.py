@@ -31,7 +31,7 @@ def evaluate(
     """
     from rosenblatt.cli import _files
     from rosenblatt.cli._progress import Bar
-    from rosenblatt.cli._scoring import class_labels, evaluate_stream
+    from rosenblatt.cli._scoring import class_labels, describe_strangers, evaluate_stream
 
     estimator = _files.load_model(model)
     stream = _files.open_data(data, estimator, labelled=True, format=format, threads=threads)
@@ -39,10 +39,8 @@ def evaluate(
         result = evaluate_stream(estimator, stream, lambda: bar.update(stream.bytes_read, stream.bytes_total))
     if result.examples == 0:
         raise Usage(f"{', '.join(data)}: there is no labelled example in it. Check that it has the label's column.")
-    strangers = result.labels[len(class_labels(estimator)) :]
-    if strangers and not quiet:
-        names = ", ".join(repr(label) for label in strangers[:5]) + (", …" if len(strangers) > 5 else "")
-        warn(f"the model has never seen the label {names}, so every example that has it counts as a mistake.")
+    if (strangers := describe_strangers(result, class_labels(estimator))) and not quiet:
+        warn(strangers)
     if roc is not None:
         _draw(roc, result)
     if json:

@@ -74,7 +74,7 @@ def stream(
         options = {"format": format, "header": header, "encoder": estimator.encoder_}
     else:
         estimator = new_learner(algorithm or "averaged-perceptron", parameters, seed)
-    if not hasattr(estimator, "_new_model") or getattr(type(estimator), "partial_fit", None) is None:
+    if not hasattr(estimator, "_rule") or getattr(type(estimator), "partial_fit", None) is None:
         raise Usage(
             f"`stream` needs a learner that learns example by example; {type(estimator).__name__} does not. Use `train`."
         )

@@ -90,6 +90,7 @@ def train(
       rosenblatt train messages.tsv -m spam.model --label 0 --test new.tsv --report spam.html
       rosenblatt train 'day-*.svm.gz' -m big.model -a passive-aggressive --set C=0.1 --epochs 1 --bits 22
     """
+    from rosenblatt.cli._scoring import describe_strangers
     from rosenblatt.cli._session import Session
 
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, threads)
@@ -106,11 +107,15 @@ def train(
     session.learn(_epoch_lines(quiet))
     seconds = time.monotonic() - started
     session.save(model)
+    if (largest := session.largest_number()) > 100 and not quiet:
+        warn(f"there are numbers of up to {largest:.3g}, which drown smaller ones; --standardize often helps.")
     facts = session.facts(model, seconds)
     evaluation = None
     if test is not None and session.run.stopped != "interrupted":
         evaluation = session.test(test, threads)
         facts["test"] = {"data": test, **evaluation.to_json()}
+        if (strangers := describe_strangers(evaluation, facts["classes"])) and not quiet:
+            warn(strangers)
     if report is not None:
         from rosenblatt.cli._report import write_report
 
