@@ -34,8 +34,8 @@ class NumberLabels:
 
     def _grow(self, count: int) -> None:
         known = self._known[:count]
-        self._known = np.empty(4 * known.size + 16)
-        self._slots = np.zeros(1 << (8 * known.size + 32).bit_length(), np.int64)
+        self._slots = np.zeros(4 * self._slots.size, np.int64)
+        self._known = np.empty(self._slots.size // 2)  # the kernel stops when half of the slots are taken
         kernels().label_codes(known, self._known, 0, self._slots, np.empty(known.size, np.int64), 0)
 
 
@@ -53,7 +53,8 @@ class TextLabels:
         encoded = pc.dictionary_encode(pc.utf8_trim_whitespace(column))
         places = [self._place(text) for text in encoded.dictionary.to_pylist()]
         chosen = encoded.indices.fill_null(len(places)).to_numpy(zero_copy_only=False)
-        return np.array([*places, -1], np.int64)[chosen]
+        codes: Codes = np.array([*places, -1], np.int64)[chosen]
+        return codes
 
     def _place(self, text: str) -> int:
         if not text:

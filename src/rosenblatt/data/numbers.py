@@ -1,10 +1,10 @@
 """Decimal text to the nearest float64, in compiled code: what ``float(text)`` gives, at a gigabyte a second.
 
-Eight digits are read at a time. A mantissa below 2**53 and a power of ten up to 22 are both exact floats, so one rounding is all
+A mantissa below 2**53 and a power of ten up to 22 are both exact floats, so one rounding is all
 there is (Clinger 1990); else the 128-bit product of Eisel and Lemire (Lemire 2021) decides, and where it cannot (more than
 nineteen digits, subnormal numbers, a tie that is too close) the caller is told to ask Python.
 
-All functions here may read 8 bytes beyond the place that they are asked about: blocks of text are padded.
+Numbers end at the first byte that does not belong to them, so a text must not end with a digit: blocks are padded.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import njit, types, uint8, uint64
 from numba.extending import intrinsic
 
-__all__ = ["BAD", "GOOD", "PADDING", "SLOW", "digits", "load8", "number"]
+__all__ = ["BAD", "GOOD", "PADDING", "SLOW", "any_number", "digits", "load8", "number", "simple_number"]
 
 PADDING = 32
 """So many bytes after the end of a text must be there to be read."""
@@ -89,13 +89,12 @@ def _float_of_bits(typing_context: Any, a: Any) -> Any:
 
 
 @njit(**VERB)
-def digits(text: Any, at: Any) -> Any:
-    """The number that the digits from `at` on spell (modulo 2**64), and where they end.
+def digits(text: Any, at: Any, total: Any) -> Any:
+    """Go on with a whole number by the digits from `at` on (modulo 2**64); gives it, and where they end.
 
     The end is found by branches, digit after digit: the processor guesses them and runs ahead, where counting the digits of a
     word in a calculation would make every number wait for the one before it (measured: half the speed).
     """
-    total = uint64(0)
     while True:
         digit = text[at] - uint8(48)
         if digit > uint8(9):
@@ -105,59 +104,48 @@ def digits(text: Any, at: Any) -> Any:
 
 
 @njit(**VERB)
-def more_digits(text: Any, at: Any, total: Any) -> Any:
-    """Go on with digits that are mostly many: eight at a time as long as there are so many."""
-    while True:
-        t = load8(text, at) ^ uint64(0x3030303030303030)
-        if ((t + uint64(0x7676767676767676)) | t) & uint64(0x8080808080808080):
-            break
-        t = (t * uint64(2561)) >> uint64(8) & uint64(0x00FF00FF00FF00FF)
-        t = (t * uint64(6553601)) >> uint64(16) & uint64(0x0000FFFF0000FFFF)
-        total = total * uint64(100000000) + ((t * uint64(42949672960001)) >> uint64(32))
-        at += uint64(8)
-    while True:
-        digit = text[at] - uint8(48)
-        if digit > uint8(9):
-            return total, at
-        total = total * uint64(10) + uint64(digit)
+def simple_number(text: Any, at: Any) -> Any:
+    """(value, where it ends, whether that holds) of a number with up to nineteen digits below 2**53 and no exponent.
+
+    Both the digits and the power of ten are exact floats then. What comes behind the end is for the caller to look at.
+    """
+    negative = text[at] == 45
+    if negative:
         at += uint64(1)
+    start = at
+    mantissa, at = digits(text, at, uint64(0))
+    if text[at] == 46:
+        point = at + uint64(1)
+        mantissa, at = digits(text, point, mantissa)
+        value = np.float64(np.int64(mantissa)) / _TENS[(at - point) & uint64(31)]
+        exact = at - start - uint64(2) <= uint64(18) and mantissa <= uint64(1 << 53)
+        return (-value if negative else value), at, exact
+    value = np.float64(np.int64(mantissa))
+    return (-value if negative else value), at, at - start - uint64(1) <= uint64(18) and mantissa <= uint64(1 << 53)
 
 
 @njit(**VERB)
 def number(text: Any, at: Any) -> Any:
     """(value, where it ends, GOOD | SLOW | BAD) of the decimal number that begins at `at`."""
-    begin = at
-    negative = text[at] == 45
-    if negative:
-        at += uint64(1)
-    start = at
-    mantissa, at = digits(text, at)
-    count = at - start
-    value = np.float64(np.int64(mantissa))
-    if text[at] == 46:
-        point = at + uint64(1)
-        mantissa, at = more_digits(text, point, mantissa)
-        count = at - start - uint64(1)
-        value = np.float64(np.int64(mantissa)) / _TENS[(at - point) & uint64(31)]
-    # What most numbers are ends here: 1 to 19 digits below 2**53, which are exact, as is the power of ten.
-    if count - uint64(1) <= uint64(18) and mantissa <= uint64(1 << 53) and text[at] | 32 != 101:
-        return (-value if negative else value), at, GOOD
-    return _any_number(text, begin)
+    value, end, exact = simple_number(text, at)
+    if exact and text[end] | 32 != 101:
+        return value, end, GOOD
+    return any_number(text, at)
 
 
 @njit(nogil=True, error_model="numpy")
-def _any_number(text: Any, at: Any) -> Any:
-    """The same for every number."""
+def any_number(text: Any, at: Any) -> Any:
+    """The same, without looking at the simple case first."""
     begin = at
     negative = text[at] == 45
     if negative or text[at] == 43:
         at += uint64(1)
-    mantissa, end = digits(text, at)
+    mantissa, end = digits(text, at, uint64(0))
     count = end - at
     at = end
     exponent = 0
     if text[at] == 46:
-        mantissa, end = more_digits(text, at + uint64(1), mantissa)
+        mantissa, end = digits(text, at + uint64(1), mantissa)
         places = end - at - uint64(1)
         at = end
         count += places
@@ -169,7 +157,7 @@ def _any_number(text: Any, at: Any) -> Any:
         downward = text[at] == 45
         if downward or text[at] == 43:
             at += uint64(1)
-        power, end = digits(text, at)
+        power, end = digits(text, at, uint64(0))
         if end == at:
             return 0.0, begin, BAD
         power = min(power, uint64(100000)) if end - at <= uint64(19) else uint64(100000)

@@ -7,6 +7,7 @@ import io
 import os
 import select
 import sys
+import threading
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from .errors import BadData
 from .numbers import PADDING
 
-__all__ = ["LINE_LIMIT", "Block", "Buffers", "Opened", "blocks", "expand", "last_newline", "open_bytes"]
+__all__ = ["LINE_LIMIT", "Block", "Buffers", "Opened", "Spare", "blocks", "expand", "last_newline"]
 
 LINE_LIMIT = 1 << 26
 """A line of text may have so many bytes (64 MiB): memory stays bounded whatever the file holds."""
@@ -49,7 +50,7 @@ def expand(paths: str | Path | Sequence[str | Path]) -> list[str]:
         if name == "-" or Path(name).exists() or not glob.has_magic(name):
             found.append(name)
             continue
-        matches = sorted(glob.glob(name, recursive=True))
+        matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - a pattern may be absolute
         if not matches:
             raise BadData(
                 f"No file matches {name!r}; a pattern must match at least one. Check the folder and the quotes."
@@ -80,7 +81,7 @@ class Opened:
     def __init__(self, name: str) -> None:
         self.name = name
         try:
-            self._raw: Any = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115 - closed by close()
+            self._raw: Any = sys.stdin.buffer if name == "-" else Path(name).open("rb")
         except OSError as error:
             raise BadData(f"The file cannot be opened: {error.strerror}. Check the path and its mode.", name) from None
         self.size: int | None = None if name == "-" else os.fstat(self._raw.fileno()).st_size
@@ -94,9 +95,9 @@ class Opened:
         if self.compression == "gzip":
             self._readinto = gzip.GzipFile(fileobj=self._raw).readinto
         elif self.compression == "zstd":
-            import pyarrow
+            import pyarrow as pa
 
-            self._readinto = pyarrow.CompressedInputStream(self._raw, "zstd").readinto
+            self._readinto = pa.CompressedInputStream(self._raw, "zstd").readinto
         elif self.live:
             self._readinto = self._raw.readinto1
 
@@ -188,6 +189,35 @@ class Buffers:
             self._free.append((block.memory, block.text))
 
 
+class Spare:
+    """Arrays for the results of parsing, used again as soon as nobody holds them: fresh memory would cost a third of the time.
+
+    Parameters
+    ----------
+    make : callable
+        The arrays for a block of so many bytes.
+    """
+
+    KEPT = 8
+
+    def __init__(self, make: Callable[[int], tuple[NDArray[Any], ...]]) -> None:
+        self._make = make
+        self._sets: list[tuple[int, tuple[NDArray[Any], ...]]] = []
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> list[NDArray[Any]]:
+        """Arrays that are free, or new ones. A view of an array counts as a holder of it."""
+        with self._lock:
+            for room, arrays in self._sets:
+                # Three: the set, the loop and the argument.
+                if size <= room and all(sys.getrefcount(array) == 3 for array in arrays):
+                    return list(arrays)
+            made = self._make(size)
+            if len(self._sets) < self.KEPT:
+                self._sets.append((size, made))
+            return list(made)
+
+
 EndOf = Callable[[bytearray, Bytes, int], int]
 """Where the last whole record of a text ends; 0 if there is none."""
 
@@ -226,7 +256,7 @@ def blocks(source: Opened, buffers: Buffers, end_of: EndOf = last_newline) -> It
         if end == 0 and not ended:
             if size >= LINE_LIMIT:
                 raise BadData(
-                    f"A line may have up to {LINE_LIMIT >> 20} MiB; this one has more. Check that the file is text with line ends "
+                    f"A line may have up to {LINE_LIMIT >> 20} MiB; this one has more. Check that it is text with line ends "
                     "and that every quote is closed."
                 )
             room = min(max(room, 2 * size), LINE_LIMIT)

@@ -14,9 +14,9 @@ from .compiled import kernels
 from .encoder import Encoder
 from .errors import BadData
 from .labels import NumberLabels
-from .numbers import BAD, GOOD, SLOW, digits, number
+from .numbers import BAD, SLOW, any_number, digits, number, simple_number
 from .ordering import mix, tidy_row
-from .sources import Block, Buffers, Opened, blocks
+from .sources import Block, Buffers, Opened, Spare, blocks
 
 __all__ = ["SvmlightReader", "parse_svmlight"]
 
@@ -25,7 +25,10 @@ COLUMN_LIMIT = (1 << 31) - 1
 
 OK, BAD_LABEL, NO_LABEL, BAD_INDEX, BIG_INDEX, ZERO_INDEX, NO_COLON, BAD_VALUE = range(8)
 
-ROWS, ENTRIES, LINES, HIGHEST, SLOW_COUNT, STATUS, PLACE, LOWEST = range(8)
+_ENDS = np.array([byte <= 32 or byte == 35 for byte in range(256)])
+"""Which bytes may come after a number: blanks and the sign of a comment."""
+
+ROWS, ENTRIES, LINES, HIGHEST, SLOW_COUNT, STATUS, PLACE = range(7)
 """Places in the report of a kernel."""
 
 
@@ -41,9 +44,9 @@ def parse_svmlight(
     """
     first, limit, known = uint64(settings[0]), uint64(settings[1]), uint64(settings[2])
     mask, must = uint64(settings[3]), settings[4] != 0
-    plain = uint64(0) if mask else (known if known else limit)  # columns below it are taken as they are
+    plain = uint64(0) if mask else (known or limit)  # columns below it are taken as they are
     size = uint64(size)
-    at, k, row, lines, highest, lowest = uint64(0), uint64(0), uint64(0), uint64(0), uint64(0), limit
+    at, k, row, lines, highest = uint64(0), uint64(0), uint64(0), uint64(0), uint64(0)
     slow_count, status = uint64(0), OK
     indptr[0] = 0
     while at < size:
@@ -52,7 +55,7 @@ def parse_svmlight(
             lines += uint64(1)
             at += uint64(1)
             continue
-        if c == 32 or c == 9 or c == 13:
+        if c <= 32:
             at += uint64(1)
             continue
         if c == 35:
@@ -66,7 +69,7 @@ def parse_svmlight(
                 status = NO_LABEL
                 break
             labels[row] = np.nan
-        elif kind == BAD or (c != 32 and c != 10 and c != 9 and c != 13 and c != 35):
+        elif kind == BAD or not _ENDS[c]:
             status = BAD_LABEL
             break
         else:
@@ -78,54 +81,61 @@ def parse_svmlight(
         begin, last, ordered = k, uint64(0), True
         while True:
             c = text[at]
-            while c == 32 or c == 9 or c == 13:
+            while c <= 32:
+                if c == 10:
+                    break
                 at += uint64(1)
                 c = text[at]
             if c == 10:
                 break
-            index, end = digits(text, at)
-            if text[end] != 58:
-                if c == 35:
-                    while text[at] != 10:
-                        at += uint64(1)
-                    break
-                status = NO_COLON if end > at else BAD_INDEX
-                break
-            if end - at - uint64(1) > uint64(18):
-                if c == 113 and text[at + uint64(1)] == 105 and text[at + uint64(2)] == 100:
-                    while text[at] != 32 and text[at] != 10 and text[at] != 9:
-                        at += uint64(1)
-                    continue
-                status = BIG_INDEX if end > at else BAD_INDEX
-                break
+            index, end = digits(text, at, uint64(0))
             start = end + uint64(1)
-            value, end, kind = number(text, start)
-            c = text[end]
-            if c != 32 and c != 10 and c != 9 and c != 13 and c != 35:
-                status = BAD_VALUE
-                break
-            index -= first
-            if index >= plain:
-                if mask and index < uint64(1 << 63):
-                    index = mix(index) & mask
-                elif known and index < limit:
+            if text[end] == 58 and start - at - uint64(2) <= uint64(18):
+                value, end, exact = simple_number(text, start)
+                index -= first
+                if exact and text[end] <= 32 and index < plain:  # what nearly all are
+                    ordered &= index >= last
+                    last = index + uint64(1)
+                    indices[k] = index
+                    values[k] = value
+                    k += uint64(1)
                     at = end
                     continue
-                else:
-                    status = BIG_INDEX if index < uint64(1 << 63) else ZERO_INDEX
-                    break
-            if kind != GOOD:
-                if kind == BAD:
+                value, end, kind = any_number(text, start)
+                if kind == BAD or not _ENDS[text[end]]:
                     status = BAD_VALUE
                     break
-                slow[slow_count, 0], slow[slow_count, 1], slow[slow_count, 2] = k, start, end
-                slow_count += uint64(1)
-            ordered &= index >= last
-            last = index + uint64(1)
-            indices[k] = index
-            values[k] = value
-            k += uint64(1)
-            at = end
+                if index >= plain:
+                    if index == ~uint64(0):  # 0 - 1
+                        status = ZERO_INDEX
+                        break
+                    if mask:
+                        index = mix(index) & mask
+                    elif known and index < limit:
+                        at = end
+                        continue
+                    else:
+                        status = BIG_INDEX
+                        break
+                if kind == SLOW:
+                    slow[slow_count, 0], slow[slow_count, 1], slow[slow_count, 2] = k, start, end
+                    slow_count += uint64(1)
+                ordered &= index >= last
+                last = index + uint64(1)
+                indices[k] = index
+                values[k] = value
+                k += uint64(1)
+                at = end
+            elif c == 35:
+                while text[at] != 10:
+                    at += uint64(1)
+                break
+            elif c == 113 and text[at + uint64(1)] == 105 and text[at + uint64(2)] == 100:  # qid
+                while text[at] > 32:
+                    at += uint64(1)
+            else:
+                status = BIG_INDEX if text[end] == 58 and end > at else (NO_COLON if end > at else BAD_INDEX)
+                break
         if status != OK:
             break
         row += uint64(1)
@@ -138,22 +148,28 @@ def parse_svmlight(
             else:
                 k = tidy_row(indices, values, begin, k)
         if k > begin:
-            lowest = min(lowest, uint64(indices[begin]))
             highest = max(highest, uint64(indices[k - uint64(1)]))
         indptr[row] = k
     report[ROWS], report[ENTRIES], report[LINES], report[HIGHEST] = row, k, lines, highest
-    report[SLOW_COUNT], report[STATUS], report[PLACE], report[LOWEST] = slow_count, status, at, lowest
+    report[SLOW_COUNT], report[STATUS], report[PLACE] = slow_count, status, at
 
 
 _REASONS = {
     BAD_LABEL: "A line must begin with a label, which is a number; got {word!r}. Write classes as numbers, or use CSV for words.",
     NO_LABEL: "A line must begin with a label; this one begins with the feature {word!r}. Put a label, such as 0, before it.",
-    BAD_INDEX: "A feature must be written index:value with a whole number as index; got {word!r}. Number the features, or use VW text.",
+    BAD_INDEX: "A feature must be written index:value with a whole number first; got {word!r}. Use VW text for names.",
     BIG_INDEX: f"The index of a feature must be below {COLUMN_LIMIT:,}; got {{word!r}}. Hash the features with bits (--bits 24).",
     ZERO_INDEX: "The index of a feature must be at least 1 where features count from one; got {word!r}. Set one_based=False.",
     NO_COLON: "A feature must be written index:value; got {word!r}. Put a colon between its number and its value.",
     BAD_VALUE: "The value of a feature must be a finite number; got {word!r}. Correct it, or leave the feature out.",
 }
+
+
+def _arrays(size: int) -> tuple[NDArray[Any], ...]:
+    """Room for what so many bytes can hold at most: indptr, indices, values, labels, and numbers left to Python."""
+    rows, entries = size // 2 + 2, size // 4 + 2
+    slow = np.empty((entries, 3), np.int64)
+    return np.empty(rows, np.int64), np.empty(entries, np.int32), np.empty(entries), np.empty(rows), slow
 
 
 class Parsed(NamedTuple):
@@ -163,7 +179,6 @@ class Parsed(NamedTuple):
     labels: NDArray[np.float64]
     lines: int
     highest: int
-    lowest: int
 
 
 class SvmlightReader:
@@ -176,7 +191,7 @@ class SvmlightReader:
         self.buffers = buffers
         self.labelled = labelled
         self.labels = NumberLabels()
-        self.lowest = COLUMN_LIMIT
+        self.spare = Spare(_arrays)
 
     def work(self, source: Opened) -> Any:
         """Blocks of lines."""
@@ -188,9 +203,8 @@ class SvmlightReader:
         known = encoder.n_features if encoder.frozen else 0
         mask = 0 if encoder.bits is None else (1 << encoder.bits) - 1
         settings = np.array([encoder.first_column, COLUMN_LIMIT, known, mask, self.labelled], np.int64)
-        report = np.zeros(8, np.int64)
-        indptr, indices = np.empty(size // 2 + 2, np.int64), np.empty(size // 4 + 2, np.int32)
-        values, labels, slow = np.empty(size // 4 + 2), np.empty(size // 2 + 2), np.empty((size // 4 + 2, 3), np.int64)
+        report = np.zeros(7, np.int64)
+        indptr, indices, values, labels, slow = self.spare.take(size)
         kernels().parse_svmlight(block.text, size, indptr, indices, values, labels, slow, settings, report)
         if report[STATUS] != OK:
             raise self._complaint(block, int(report[STATUS]), int(report[PLACE]))
@@ -199,13 +213,12 @@ class SvmlightReader:
         if report[SLOW_COUNT]:
             parsed = self._convert_slowly(block, parsed, labels, slow[: report[SLOW_COUNT]].tolist())
         self.buffers.give_back(block)
-        return Parsed(parsed, labels[:rows], int(report[LINES]), int(report[HIGHEST]), int(report[LOWEST]))
+        return Parsed(parsed, labels[:rows], int(report[LINES]), int(report[HIGHEST]))
 
     def finish(self, parsed: Parsed, first_line: int) -> Batch:
         """Number the labels; called for one block after the other."""
         if not self.encoder.frozen and parsed.rows.indices.size:
             self.encoder.width = max(self.encoder.width, parsed.highest + 1)
-        self.lowest = min(self.lowest, parsed.lowest)
         return Batch(parsed.rows, self.labels.codes(parsed.labels), np.zeros(0), None, first_line)
 
     def _convert_slowly(self, block: Block, rows: CSR, labels: NDArray[np.float64], slow: list[list[int]]) -> CSR:

@@ -23,6 +23,8 @@ __all__ = ["VwReader", "parse_vw"]
 
 OK, BAD_LABEL, NO_BAR, BAD_FACTOR, BAD_NAME, BAD_VALUE, NO_ROOM = range(7)
 
+_ENDS_NAME = np.array([byte <= 32 or chr(byte) in "|:" for byte in range(256)])
+
 ROWS, LINES, SLOW_COUNT, STATUS, PLACE, TAGS, WEIGHTS = range(7)
 """Places in the report of the kernel."""
 
@@ -55,7 +57,7 @@ def parse_vw(
     status, any_tag, any_weight = OK, False, False
     while at < size:
         c = text[at]
-        if c == 10 or c == 32 or c == 9 or c == 13:
+        if c <= 32:
             lines += uint64(c == 10)
             at += uint64(1)
             continue
@@ -64,14 +66,14 @@ def parse_vw(
         count = 0
         while text[at] != 124:
             c = text[at]
-            if c == 32 or c == 9:
-                at += uint64(1)
-                continue
             if c == 10:
                 status = NO_BAR
                 break
+            if c <= 32:
+                at += uint64(1)
+                continue
             end = at
-            while text[end] != 32 and text[end] != 9 and text[end] != 10 and text[end] != 124:
+            while text[end] > 32 and text[end] != 124:
                 end += uint64(1)
             if c == 39 or text[end] == 124:
                 tags[row, 0], tags[row, 1] = at + uint64(c == 39), end
@@ -97,20 +99,13 @@ def parse_vw(
         while text[at] == 124:
             at += uint64(1)
             space, factor, column = at, 1.0, -1
-            while (
-                text[at] != 32
-                and text[at] != 9
-                and text[at] != 10
-                and text[at] != 13
-                and text[at] != 124
-                and text[at] != 58
-            ):
+            while not _ENDS_NAME[text[at]]:
                 at += uint64(1)
             space_end = at
             if text[at] == 58:
                 factor, at, kind = number(text, at + uint64(1))
                 c = text[at]
-                if kind != GOOD or (c != 32 and c != 9 and c != 10 and c != 13 and c != 124):
+                if kind != GOOD or (c > 32 and c != 124):
                     status = BAD_FACTOR
                     break
             for i in range(bounds.size - 1):
@@ -123,13 +118,13 @@ def parse_vw(
                         column = i
             while True:
                 c = text[at]
-                while c == 32 or c == 9 or c == 13:
+                while c <= 32 and c != 10:
                     at += uint64(1)
                     c = text[at]
-                if c == 10 or c == 124:
+                if c == 10 or c == 124:  # noqa: PLR1714 - a set is slow here
                     break
                 begin = at
-                while c != 32 and c != 9 and c != 10 and c != 13 and c != 124 and c != 58:
+                while not _ENDS_NAME[c]:
                     at += uint64(1)
                     c = text[at]
                 if at == begin:
@@ -153,7 +148,7 @@ def parse_vw(
                     first = at + uint64(1)
                     value, at, kind = number(text, first)
                     c = text[at]
-                    if kind == BAD or (c != 32 and c != 10 and c != 9 and c != 13 and c != 124):
+                    if kind == BAD or (c > 32 and c != 124):
                         at = begin
                         status = BAD_VALUE
                         break
