@@ -37,7 +37,11 @@ LINE = st.from_regex(
     rb"[ \t]*[+-]?[0-9]{1,3}(\.[0-9])?( qid:[0-9])?([ \t]{1,2}[0-9]{1,6}:[+-]?[0-9]{0,20}\.?[0-9]{1,20}(e-?[0-9]{1,2})?){0,6}[ \r]?(#.{0,5})?",
     fullmatch=True,
 )
-NOISE = st.lists(st.sampled_from([b"1", b"0", b"23", b":", b" ", b"\t", b"\n", b"#", b".", b"-", b"+", b"e", b"qid:1", b"9" * 19, b"x", b"\xff"]))
+NOISE = st.lists(
+    st.sampled_from(
+        [b"1", b"0", b"23", b":", b" ", b"\t", b"\n", b"#", b".", b"-", b"+", b"e", b"qid:1", b"9" * 19, b"x", b"\xff"]
+    )
+)
 
 
 @settings(max_examples=300)
