@@ -104,7 +104,7 @@ def progressive(model: Any, stream: Iterable[Any], delay: Any = 0) -> Progress:
     >>> days = [({"rain": 1.0}, "wet"), ({"sun": 1.0}, "dry")] * 10
     >>> result = rosenblatt.progressive(rosenblatt.Perceptron(), days)
     >>> result.mistakes, result.accuracy
-    (3, 0.85)
+    (2, 0.9)
     """
     if isinstance(delay, bool) or not isinstance(delay, int) or delay < 0:
         raise ValueError(
