@@ -23,7 +23,7 @@ import numba
 
 from rosenblatt.caching import hash_sources, version_folder
 
-__all__ = ["Kernels", "cache_folder", "compile_step", "shared_kernels", "step_parameters"]
+__all__ = ["Kernels", "cache_folder", "compile_step", "load_module", "shared_kernels", "step_parameters", "step_source"]
 
 Step = Callable[..., float]
 Kernels = types.ModuleType
@@ -160,13 +160,13 @@ def compile_step(step: Step) -> Kernels:
     functions = "\n\n".join(text for kind, text in parts.values() if kind == "function")
     imports = "\n".join(text for kind, text in parts.values() if kind == "import")
     source = _RULE_TEMPLATE.format(imports=imports, functions=functions, step=step.__name__, cache=True, **fill)
-    return _load(f"rule_{step.__name__}", source)
+    return load_module(f"rule_{step.__name__}", source)
 
 
 @functools.cache
 def shared_kernels() -> Kernels:
     """The compiled kernels that need no rule: scores, votes, checks."""
-    return _load("shared", _SHARED_TEMPLATE)
+    return load_module("shared", _SHARED_TEMPLATE)
 
 
 def _definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -198,6 +198,14 @@ def _definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
     yield function.__name__, ("function", "@njit(**OPTIONS)\n" + ast.unparse(tree) + "\n")
 
 
+def step_source(step: Step) -> str | None:
+    """What a step function does, as text without comments and with all that it refers to; None if typed at a prompt."""
+    try:
+        return "\n".join(text for _, text in dict(_definitions(step)).values())
+    except OSError:
+        return None
+
+
 _KERNEL_VERSION = hash_sources(
     Path(__file__).parent / name for name in _SOURCES
 )  # on import, so that it belongs to the code that is running
@@ -208,7 +216,7 @@ def cache_folder() -> Path:
     return version_folder(_KERNEL_VERSION)
 
 
-def _load(name: str, source: str) -> Kernels:
+def load_module(name: str, source: str) -> Kernels:
     """Write the module unless the very same text is there already, then import it."""
     digest = hashlib.sha256(source.encode()).hexdigest()[:12]
     name = f"{name}_{digest}"
