@@ -225,7 +225,7 @@ def svc(arguments: argparse.Namespace) -> None:
     next(iter(rivals.values())).fit(X[:1000], y[:1000]).predict(X_test[:10])  # compile first
     result: dict[str, Any] = {}
     for name, model in {**rivals, "SVC": SVC(kernel="poly", degree=3)}.items():
-        answers, taken = timed(lambda model=model: model.fit(X, y).predict(X_test))
+        answers, taken = timed(lambda model=model: model.fit(X, y).predict(X_test))  # type: ignore[misc]
         error = 100 * float((answers != y_test).mean())
         result[name] = {**taken, "error": error}
         print(f"{name:>22}: {taken['wall']:7.2f} s, CPU {taken['cpu']:7.2f} s, error {error:.2f} %", flush=True)
