@@ -27,7 +27,7 @@ from rosenblatt.checks import as_before_on_failure, check_count, check_tol, chec
 from rosenblatt.exports import Exports
 from rosenblatt.kernels.functions import resolve_gamma
 from rosenblatt.kernels.model import KernelModel, Settings
-from rosenblatt.kernels.readouts import winners
+from rosenblatt.kernels.readouts import READOUTS, winners
 from rosenblatt.kernels.rows import Array, Block, Floats, Integers
 from rosenblatt.kernels.streams import (
     array_row,
@@ -325,6 +325,7 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
         return KernelModel(self._settings(X, check_random_state(self.random_state)), 0)
 
     def _settings(self, X: Any, random: np.random.RandomState) -> Settings:
+        check_word(self, "readout", READOUTS)
         return Settings(
             kernel=self.kernel,
             degree=self.degree,
