@@ -66,7 +66,18 @@ def file_to_model(options: Options) -> Iterator[Row]:
         paths = [_repeated(part, options.size(10)) for part in parts]
         model = str(folder / "model")
         ours = (*OURS, "train", str(paths[0]), "-m", model, "--epochs", "1", "--algorithm", "perceptron", "--quiet")
-        vw = (sys.executable, "-m", "vowpalwabbit", "-d", str(paths[1]), "--loss_function", "hinge", "--quiet", "-f", model)
+        vw = (
+            sys.executable,
+            "-m",
+            "vowpalwabbit",
+            "-d",
+            str(paths[1]),
+            "--loss_function",
+            "hinge",
+            "--quiet",
+            "-f",
+            model,
+        )
         yield measure(
             f"{paths[0].stat().st_size / 1e9:.1f} GB, one pass, whole processes",
             functools.partial(seconds, *ours),
