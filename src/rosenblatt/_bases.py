@@ -25,10 +25,14 @@ class _Refusal:
 
 
 def _asked_by(module: str) -> bool:
+    """Whether the import now under way stands in that module."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(("importlib", "rosenblatt._bases")):
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__"))
+        if not name.startswith(("importlib", "rosenblatt._bases")):
+            return name == module
         frame = frame.f_back
-    return frame is not None and frame.f_globals.get("__name__") == module
+    return False
 
 
 _refusal = _Refusal()
