@@ -24,6 +24,13 @@ STREAMING = {
     "PA": rb.PassiveAggressive(variant="PA"),
     "PA-I": rb.PassiveAggressive(variant="PA-I", C=0.3),
     "PA-II": rb.PassiveAggressive(variant="PA-II", C=0.7, fit_intercept=False),
+    "PA-average": rb.PassiveAggressive(C=0.3, readout="average"),
+    "SOP": rb.SecondOrderPerceptron(a=0.5),
+    "SOP-full": rb.SecondOrderPerceptron(covariance="full", fit_intercept=False),
+    "AROW": rb.AROW(r=0.7),
+    "AROW-full": rb.AROW(covariance="full", readout="average"),
+    "SCW-I": rb.SoftConfidenceWeighted(C=0.5),
+    "SCW-II": rb.SoftConfidenceWeighted(variant="SCW-II", phi=0.7, readout="average"),
     "Winnow": rb.Winnow(),
     "Winnow-balanced": rb.Winnow(balanced=True, eta=0.1),
 }
@@ -96,6 +103,8 @@ def model_memory(model, scratch=False):
         facts[name] = getattr(state, name)[:d].tobytes()
     for name in ("bias", "v_bias", "u_bias"):
         facts[name] = getattr(state, name).tobytes()
+    for number, array in enumerate(model.memory.content(d)):
+        facts[f"memory {number}"] = array.tobytes()
     if model.support is not None:
         support = model.support
         rows = _dense(support.rows).astype(model.dtype)
@@ -173,9 +182,9 @@ def fitted(estimator, run, sparse=False):
     )
 
 
-def followed(estimator, step, run, **kwargs):
+def followed(estimator, step, run, learn=oracles.learn, **kwargs):
     """The oracle's run for as many epochs as the estimator took, which must have had a reason to stop before its last."""
-    oracle = oracles.learn(step, **(run | {"epochs": estimator.n_iter_}), **kwargs)
+    oracle = learn(step, **(run | {"epochs": estimator.n_iter_}), **kwargs)
     if estimator.n_iter_ < run["epochs"] and oracle.mistakes_per_epoch[-1] != 0:
         *earlier, last = oracle.epoch_ends
         assert any(np.array_equal(W, last) for W in earlier), "neither done nor in a cycle"

@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from ._trace import Trace, trace
+    from .learners.arow import AROW
     from .learners.averaged_perceptron import AveragedPerceptron
     from .learners.batch_perceptron import BatchPerceptron
     from .learners.kernel_perceptron import KernelPerceptron
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from .learners.passive_aggressive import PassiveAggressive
     from .learners.perceptron import Perceptron
     from .learners.pocket_perceptron import PocketPerceptron
+    from .learners.second_order_perceptron import SecondOrderPerceptron
+    from .learners.soft_confidence_weighted import SoftConfidenceWeighted
     from .learners.voted_perceptron import VotedPerceptron
     from .learners.winnow import Winnow
     from .rules import rule
     from .theory import Certificate, certify, margin
 
 __all__ = [
+    "AROW",
     "AveragedPerceptron",
     "BatchPerceptron",
     "Certificate",
@@ -28,6 +32,8 @@ __all__ = [
     "PassiveAggressive",
     "Perceptron",
     "PocketPerceptron",
+    "SecondOrderPerceptron",
+    "SoftConfidenceWeighted",
     "Trace",
     "VotedPerceptron",
     "Winnow",
@@ -38,6 +44,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "AROW": "learners.arow",
     "AveragedPerceptron": "learners.averaged_perceptron",
     "BatchPerceptron": "learners.batch_perceptron",
     "Certificate": "theory",
@@ -46,6 +53,8 @@ _HOME = {
     "PassiveAggressive": "learners.passive_aggressive",
     "Perceptron": "learners.perceptron",
     "PocketPerceptron": "learners.pocket_perceptron",
+    "SecondOrderPerceptron": "learners.second_order_perceptron",
+    "SoftConfidenceWeighted": "learners.soft_confidence_weighted",
     "Trace": "_trace",
     "VotedPerceptron": "learners.voted_perceptron",
     "Winnow": "learners.winnow",

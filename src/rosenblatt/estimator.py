@@ -80,7 +80,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     The class statement takes:
 
     step : callable
-        The learning rule: ``step(margin, [sq_norm,] *hyperparameters) -> tau``.
+        The learning rule: ``step(margin, [sq_norm,] *hyperparameters) -> tau``, or, of second order,
+        ``step(margin, variance, weight, *hyperparameters) -> alpha, beta``.
     readout : {"last", "average", "vote"}, default="last"
         What predictions are made from.
     target : float, default=inf
@@ -91,10 +92,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         Whether examples can be learned as they come (`partial_fit`, `learn_one`).
     """
 
-    _step: ClassVar[Callable[..., float]]
+    _step: ClassVar[Callable[..., Any]]
     _readout: ClassVar[str] = "last"
     _target_margin: ClassVar[float] = float("inf")
     _constant_step: ClassVar[str | None] = None
+    _words: ClassVar[dict[str, list[Any]]] = {}
+    """The parameters that are words, and the words that each may be."""
 
     # Parameters that a subclass has as fields; the last one only some have.
     max_iter: int
@@ -108,7 +111,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def __init_subclass__(
         cls,
-        step: Callable[..., float] | None = None,
+        step: Callable[..., Any] | None = None,
         readout: str | None = None,
         streams: bool = True,
         target: float | None = None,
@@ -146,6 +149,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _link(self) -> str:
         return "identity"
 
+    def _initial_variance(self) -> float:
+        """What the variances of a second-order rule start from."""
+        return 1.0
+
     def _rule(self) -> Rule:
         return Rule(
             step=self._step,
@@ -155,12 +162,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             on_zero=self.on_zero,
             multiclass=self.multiclass,
             fit_intercept=bool(self.fit_intercept),
+            covariance=getattr(self, "covariance", "diagonal"),
+            variance=self._initial_variance(),
         )
 
     def _new_model(self, n_features: int | None, dtype: Any) -> Model:
         return Model(
             self._rule(),
-            readout=self._readout,
+            readout=getattr(self, "readout", self._readout),
             n_features=n_features,
             dtype=dtype,
             max_support=getattr(self, "max_support", None),
@@ -177,7 +186,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 continue
             if not is_real(value) or not 0 < value < float("inf"):
                 raise ValueError(f"`{parameter}` of {name} must be a number greater than 0; got {value!r}. {hint}")
-        for parameter, allowed in (("on_zero", list(protocol.ON_ZERO)), ("multiclass", list(SCHEMES))):
+        words = {"on_zero": list(protocol.ON_ZERO), "multiclass": list(SCHEMES)} | self._words
+        for parameter, allowed in words.items():
             self._check_word(parameter, allowed)
         self._check_count("max_iter", "More epochs may find more.")
         if getattr(self, "max_support", None) is not None:
@@ -289,7 +299,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         state, scheme = model.state, model.rule.multiclass
         stacked = len(model.classes) > 2
         radius = math.sqrt(state.sums[protocol.REACH])
-        additive = model.rule.link == "identity" and not (stacked and scheme in ("all", "ovr"))
+        additive = model.rule.additive and not (stacked and scheme in ("all", "ovr"))
         upper = history.distance / history.steps if additive and history.steps else math.inf
         separable = lead > 0.0
         lower = lead / length(state.w, state.bias) if separable and math.isfinite(lead) else 0.0

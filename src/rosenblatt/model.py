@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import protocol
-from .compiling import compile_step, shared_kernels
+from .compiling import Kernels, compile_step, is_second_order, shared_kernels
+from .memory import DiagonalVariances, FullVariances, Memory
 from .multiclass import ONE_VS_REST, SCHEMES
 from .protocol import Settings, State
 from .readouts import average
@@ -39,7 +40,8 @@ class Rule:
     Parameters
     ----------
     step : callable
-        ``step(margin, [sq_norm,] *params) -> tau``: how far to move.
+        ``step(margin, [sq_norm,] *params) -> tau``: how far to move; of second order
+        ``step(margin, variance, weight, *params) -> alpha, beta``.
     params : tuple of float
         The values of its hyperparameters, in the order of its arguments.
     target : float, default=inf
@@ -49,15 +51,42 @@ class Rule:
         Whether steps are added to the weights or to their logarithms.
     on_zero, multiclass, fit_intercept
         As in the estimators.
+    covariance : {"diagonal", "full"}, default="diagonal"
+        What a second-order rule, whose `step` asks for the variance of the margin, keeps of Σ.
+    variance : float, default=1.0
+        The variance that every weight starts with, of such a rule.
     """
 
-    step: Callable[..., float]
+    step: Callable[..., Any]
     params: tuple[float, ...] = ()
     target: float = np.inf
     link: str = "identity"
     on_zero: str = "update"
     multiclass: str = "max"
     fit_intercept: bool = True
+    covariance: str = "diagonal"
+    variance: float = 1.0
+
+    @property
+    def second_order(self) -> bool:
+        """Whether the rule keeps variances."""
+        return is_second_order(self.step)
+
+    @property
+    def additive(self) -> bool:
+        """Whether the weights are their start plus a sum of steps along the examples: what the theorems speak of."""
+        return self.link == "identity" and not self.second_order
+
+    def kernels(self) -> Kernels:
+        """The compiled passes."""
+        return compile_step(self.step, self.covariance == "full")
+
+    def memory(self, vectors: int, capacity: int) -> Memory:
+        """What the rule keeps besides its weights."""
+        if not self.second_order:
+            return Memory()
+        kind = FullVariances if self.covariance == "full" else DiagonalVariances
+        return kind(self.variance, vectors, capacity)
 
     def settings(self) -> Settings:
         """The conventions as the numbers that kernels take."""
@@ -108,7 +137,8 @@ class Model:
         self._settings = rule.settings()
         self._averaged: tuple[NDArray[Any], Floats] | None = None
         self._dict_row = DictRow(self.dtype)
-        self._kernels = compile_step(rule.step)
+        self._kernels = rule.kernels()
+        self.memory = rule.memory(1, self.n_features)
         self.state = self._new_state(1, self.n_features)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -118,7 +148,7 @@ class Model:
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(saved)
         self._dict_row = DictRow(self.dtype)
-        self._kernels = compile_step(self.rule.step)
+        self._kernels = self.rule.kernels()
         state = self._state
         if self.rule.link == "identity":  # two names for one array, which a copy has torn apart
             state = state._replace(v=state.w, v_bias=state.bias)
@@ -136,7 +166,12 @@ class Model:
         self._state = state
         numbers = np.array(self.rule.params, dtype=np.float64), np.array(self._settings, dtype=np.float64)
         single = np.zeros(1, np.int64), np.ones(1), np.zeros(1, np.int64)
-        self._kept = (*state[1:], *numbers, *single)  # the addresses are good as long as the arrays are kept
+        self._kept = (
+            *state[1:],
+            *numbers,
+            *single,
+            *self.memory.arrays,
+        )  # the addresses are good as long as the arrays are kept
         self._packed = protocol.pack(self._kept)
         kernels, many = self._kernels, state.v.ndim == 2
         self._pass = kernels.many_classes if many else kernels.two_classes
@@ -187,6 +222,7 @@ class Model:
             self._reshape(self.vectors, max(count, 2 * self.state.w.shape[0], 16))
 
     def _reshape(self, vectors: int, capacity: int) -> None:
+        memory = self.memory.grown(vectors, capacity)  # first, because it may be refused
         old, new = self.state, self._new_state(vectors, capacity)
         for before, after in ((old.v, new.v), (old.u, new.u)):
             if before.ndim == after.ndim:
@@ -203,6 +239,7 @@ class Model:
             self._relink(new)
         if self.support is not None:
             self.support.widen(vectors)
+        self.memory = memory
         self.state = new
         self._averaged = None
 
@@ -329,10 +366,11 @@ class Model:
 
     def _snapshot(self, touched: Any) -> Callable[[], None]:
         """A function that puts the model back as it is now; of the weights it remembers those of the touched features."""
-        state, classes = self.state, len(self.classes)
+        state, memory, classes = self.state, self.memory, len(self.classes)
         undo_support = self.support.snapshot() if self.support is not None else None
         big = [weights for weights in {id(a): a for a in (state.w, state.v, state.u)}.values() if weights.size]
-        small = [state.bias, state.v_bias, state.u_bias, state.counts, state.sums]
+        big += memory.by_feature
+        small = [state.bias, state.v_bias, state.u_bias, state.counts, state.sums, *memory.others]
         saved = [weights[touched].copy() for weights in big] + [numbers.copy() for numbers in small]
 
         def undo() -> None:
@@ -340,6 +378,7 @@ class Model:
                 weights[touched] = before
             for numbers, before in zip(small, saved[len(big) :], strict=True):
                 numbers[...] = before
+            self.memory = memory
             self.state = state
             for label in self.classes[classes:]:
                 del self.class_number[label]

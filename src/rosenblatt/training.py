@@ -95,7 +95,7 @@ def train(
     if model.readout == "average" and validate is None:
         readout_accuracy = functools.partial(accuracy, model, table, y, weight, in_order)
     start = (model.state.w.copy(), model.state.bias.copy())
-    watch = _CycleWatch(model, rng) if epoch is None and model.rule.link == "identity" else None
+    watch = _CycleWatch(model, rng) if epoch is None and model.rule.additive else None
     for number in range(1, schedule.max_iter + 1):
         order = visiting_order(in_order, schedule.shuffle, rng)
         before = model.state.counts.copy()
