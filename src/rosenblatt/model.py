@@ -19,7 +19,7 @@ from .multiclass import ONE_VS_REST, SCHEMES
 from .protocol import Settings, State
 from .readouts import average
 from .records import DictRow, is_number, kind_of_label
-from .rows import BALANCED, CSR, EXP, IDENTITY
+from .rows import BALANCED, CSR, EXP, IDENTITY, TILE
 from .support import Support
 from .table import Table
 
@@ -191,6 +191,8 @@ class Model:
             np.zeros(shape if averaging else (0,) * len(shape)), np.zeros(vectors),
             np.zeros(7, np.int64), np.zeros(5), np.zeros(vectors),
             np.zeros(log, np.int64), np.zeros(log), np.zeros((log, vectors)),
+            np.zeros((TILE, shape[-1] if vectors > 1 else 0), self.dtype),
+            np.zeros(vectors, np.int64), np.zeros(vectors), np.zeros(vectors),
         )  # fmt: skip
         if linked:
             self._relink(state)

@@ -20,12 +20,12 @@ from .rows import (
     CSR,
     EXP,
     IDENTITY,
-    TILE,
     add,
     add_columns,
     dot,
     dots,
     fetch_ahead,
+    norm_above,
     refresh,
     refresh_columns,
     row,
@@ -47,7 +47,7 @@ ON_ZERO = {"update": UPDATE, "positive": POSITIVE, "keep": KEEP}
 
 TINY = 5e-324
 SMALL, LARGE = 1e-200, 1e200  # linked weights beyond these are scaled by the model before they overflow or vanish
-ONE = np.ones(1)  # the bias feature
+ONE = (np.ones(1),)  # the bias feature, as a row
 
 
 class State(NamedTuple):
@@ -71,6 +71,8 @@ class State(NamedTuple):
         The scores of the last example, before it was learned.
     log_rows, log_ages, log_steps
         The updates in order: row, age, step for each weight vector; empty when no log is kept.
+    tile, columns, amounts, lagged
+        Room to work in for many classes: the scores of a tile of rows, and the shares of one update.
     """
 
     w: NDArray[Any]
@@ -85,6 +87,10 @@ class State(NamedTuple):
     log_rows: NDArray[np.int64]
     log_ages: NDArray[np.float64]
     log_steps: NDArray[np.float64]
+    tile: NDArray[Any]
+    columns: NDArray[np.int64]
+    amounts: NDArray[np.float64]
+    lagged: NDArray[np.float64]
 
 
 class Settings(NamedTuple):
@@ -101,6 +107,9 @@ class Settings(NamedTuple):
 
 # Handing a kernel an array costs 0.2 µs: too much, for one example, with the fifteen arrays of a run. So they go as one
 # array of addresses, which the model keeps up to date; the weights go along to say their type.
+
+PARAMS, SETTINGS, LABEL, WEIGHT, ORDER = range(len(State._fields) - 1, len(State._fields) + 4)
+SCORES, COUNTS = State._fields.index("scores") - 1, State._fields.index("counts") - 1
 
 
 def pack(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
@@ -120,41 +129,47 @@ def integers(packed: Any, place: Any) -> Any:
     return carray(pointer(packed[place, 0]), (packed[place, 1],), np.int64)
 
 
+@njit(nogil=True)
+def matrix(packed: Any, place: Any, dtype: Any) -> Any:
+    """A packed matrix."""
+    return carray(pointer(packed[place, 0]), (packed[place, 1], packed[place, 2]), dtype)
+
+
 def weights_like(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
     """A packed array with as many dimensions as `w`."""
 
 
 @overload(weights_like, jit_options={"nogil": True})
 def _weights_like(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
-    def vector(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
+    def one(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
         return carray(pointer(packed[place, 0]), (packed[place, 1],), dtype)
 
-    def matrix(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
-        return carray(pointer(packed[place, 0]), (packed[place, 1], packed[place, 2]), dtype)
+    def many(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
+        return matrix(packed, place, dtype)
 
-    return vector if w.ndim == 1 else matrix
+    return one if w.ndim == 1 else many
 
 
 @njit(nogil=True)
 def unpack(packed: Any, w: Any) -> Any:
     """The arrays of a run from their addresses."""
-    steps = carray(pointer(packed[10, 0]), (packed[10, 1], packed[10, 2]), np.float64)
     state = State(
         w, floats(packed, 0), weights_like(packed, 1, w, w.dtype), floats(packed, 2),
-        weights_like(packed, 3, w, np.float64), floats(packed, 4), integers(packed, 5), floats(packed, 6),
-        floats(packed, 7), integers(packed, 8), floats(packed, 9), steps,
+        weights_like(packed, 3, w, np.float64), floats(packed, 4), integers(packed, COUNTS), floats(packed, 6),
+        floats(packed, SCORES), integers(packed, 8), floats(packed, 9), matrix(packed, 10, np.float64),
+        matrix(packed, 11, w.dtype), integers(packed, 12), floats(packed, 13), floats(packed, 14),
     )  # fmt: skip
-    numbers = floats(packed, 12)
+    numbers = floats(packed, SETTINGS)
     settings = Settings(numbers[0], numbers[1], int(numbers[2]), int(numbers[3]), int(numbers[4]))
-    return floats(packed, 11), state, settings
+    return floats(packed, PARAMS), state, settings
 
 
 @njit(nogil=True)
 def one_example(packed: Any, label: Any, importance: Any) -> Any:
     """Label, weight and order of a run over a single row."""
-    y, weight, order = integers(packed, 13), floats(packed, 14), integers(packed, 15)
+    y, weight, order = integers(packed, LABEL), floats(packed, WEIGHT), integers(packed, ORDER)
     y[0], weight[0], order[0] = label, importance, 0
-    integers(packed, 5)[POSITION] = 0
+    integers(packed, COUNTS)[POSITION] = 0
     return y, weight, order
 
 
@@ -174,7 +189,7 @@ def guess_or_reason(reason: Any, packed: Any) -> Any:
     """The class that the scores of the last example speak for, or, negative, why it was not learned to the end."""
     if reason != DONE:
         return -reason
-    scores = floats(packed, 7)
+    scores = floats(packed, SCORES)
     if scores.size == 1:
         return 1 if scores[0] >= 0.0 else 0
     best = 0
@@ -199,12 +214,9 @@ def out_of_scale(top: Any, link: Any, shift: Any) -> Any:
 
 
 @njit(nogil=True)
-def end_run(counts: Any) -> None:
-    """Count an update; a run of right answers that passed its goal has set a new one."""
-    if counts[GOAL] > 0 and counts[RUN] >= counts[GOAL]:
-        counts[GOAL] = counts[RUN] + 1
-    counts[RUN] = 0
-    counts[UPDATES] += 1
+def next_goal(goal: Any, run: Any) -> Any:
+    """The goal after a run of right answers has ended: one that passed it has set a new one."""
+    return run + 1 if 0 < goal <= run else goal
 
 
 @njit(inline="always")
@@ -213,6 +225,9 @@ def two_classes(
 ) -> Any:
     """One weight vector; y holds 0 for the negative class and 1 for the positive one."""
     w, v, u, counts, sums = state.w, state.v, state.u, state.counts, state.sums
+    # Counted in registers: each would cost a load and a store per example.
+    age, loss, score = sums[AGE], sums[LOSS], state.scores[0]
+    examples, mistakes, run, goal = counts[EXAMPLES], counts[MISTAKES], counts[RUN], counts[GOAL]
     result = DONE
     t = counts[POSITION]
     while t < order.size:
@@ -223,7 +238,6 @@ def two_classes(
         x = row(X, i)
         fetch_ahead(X, order, t)
         score = np.float64(dot(w, x)) + state.bias[0]
-        state.scores[0] = score
         if not math.isfinite(score):
             result = BAD_VALUE
             break
@@ -240,23 +254,23 @@ def two_classes(
             if needs_norm:
                 norm = squared_norm(x) + settings.bias
             tau = rule(margin, norm, params) * importance
-            if not needs_norm and tau != 0.0:
-                norm = squared_norm(x) + settings.bias
-            if norm == 0.0:
-                tau = 0.0  # an example of zeros cannot move anything
-            if not (tau >= 0.0 and tau * tau * norm < math.inf):
-                result = BAD_VALUE
-                break
-        age = sums[AGE]
-        sums[AGE] += importance
-        counts[EXAMPLES] += 1
-        sums[LOSS] += importance * max(0.0, (settings.target if settings.target < math.inf else 0.0) - margin)
+            if tau != 0.0:
+                if not needs_norm:
+                    norm = norm_above(x, sums[REACH] - settings.bias) + settings.bias
+                if norm == 0.0:
+                    tau = 0.0  # an example of zeros cannot move anything
+                elif not (tau > 0.0 and tau * tau * norm < math.inf):
+                    result = BAD_VALUE
+                    break
+        examples += 1
+        loss += importance * max(0.0, (settings.target if settings.target < math.inf else 0.0) - margin)
         if margin <= 0.0:
-            counts[MISTAKES] += 1
+            mistakes += 1
         t += 1
         if tau == 0.0:
-            counts[RUN] += 1
-            if counts[RUN] == counts[GOAL]:
+            age += importance
+            run += 1
+            if run == goal:
                 result = RUN_REACHED
                 break
             continue
@@ -279,11 +293,16 @@ def two_classes(
             state.log_ages[entry] = age
             state.log_steps[entry, 0] = amount
             counts[LOGGED] += 1
-        end_run(counts)
+        age += importance
+        goal = next_goal(goal, run)
+        run = 0
+        counts[UPDATES] += 1
         sums[STEPS] += tau
         sums[REACH] = max(sums[REACH], norm)
         if result == OUT_OF_SCALE:
             break
+    sums[AGE], sums[LOSS], state.scores[0] = age, loss, score
+    counts[EXAMPLES], counts[MISTAKES], counts[RUN], counts[GOAL] = examples, mistakes, run, goal
     counts[POSITION] = t
     return result
 
@@ -294,10 +313,7 @@ def many_classes(
 ) -> Any:
     """One weight vector for each class; y holds the number of the class."""
     w, v, u, counts, sums, scores = state.w, state.v, state.u, state.counts, state.sums, state.scores
-    tile = np.empty((TILE, w.shape[1]), w.dtype)
-    columns = np.empty(scores.size, np.int64)
-    amounts = np.empty(scores.size)
-    lagged = np.empty(scores.size)
+    tile, columns, amounts, lagged = state.tile, state.columns, state.amounts, state.lagged
     result = DONE
     t = counts[POSITION]
     while t < order.size and result == DONE:
@@ -323,7 +339,7 @@ def many_classes(
             rival = top_rival(scores, true)
             margin = settle_tie(scores[true] - scores[rival], true < rival, settings.on_zero)
 
-            norm = -1.0
+            norm = 0.0
             moved = 0
             longest = 0.0
             loss = 0.0
@@ -333,9 +349,11 @@ def many_classes(
                     own = settle_tie(sign * scores[k], k == true, settings.on_zero)
                     loss += max(0.0, (settings.target if settings.target < math.inf else 0.0) - own)
                     if own <= settings.target:
-                        if norm < 0.0:
+                        if needs_norm and norm == 0.0:
                             norm = squared_norm(x) + settings.bias
                         tau = rule(own, norm, params) * importance
+                        if not needs_norm and tau != 0.0 and norm == 0.0:
+                            norm = norm_above(x, sums[REACH] - settings.bias) + settings.bias
                         if tau != 0.0 and norm != 0.0:
                             columns[moved] = k
                             amounts[moved] = sign * tau
@@ -344,17 +362,20 @@ def many_classes(
             else:
                 loss = max(0.0, (settings.target if settings.target < math.inf else 0.0) - margin)
                 if margin <= settings.target:
-                    norm = squared_norm(x) + settings.bias
-                    moved = share(settings.scheme, scores, true, rival, columns, amounts)
+                    if needs_norm:
+                        norm = squared_norm(x) + settings.bias
+                        moved = share(settings.scheme, scores, true, rival, columns, amounts)
                     tau = rule(margin, (1.0 - amounts[1]) * norm, params) * importance
-                    longest = tau if tau >= 0.0 else math.inf
+                    if not needs_norm and tau != 0.0:
+                        norm = norm_above(x, sums[REACH] - settings.bias) + settings.bias
+                        moved = share(settings.scheme, scores, true, rival, columns, amounts)
                     if tau == 0.0 or norm == 0.0:
-                        moved = 0
+                        moved = 0  # an example of zeros cannot move anything
+                    else:
+                        longest = tau if tau >= 0.0 else math.inf
                     for c in range(moved):
                         amounts[c] *= tau
-            if norm == 0.0:
-                longest = 0.0  # an example of zeros cannot move anything
-            if norm >= 0.0 and not longest * longest * norm < math.inf:
+            if not longest * longest * norm < math.inf:
                 result = BAD_VALUE
                 break
             age = sums[AGE]
@@ -398,7 +419,9 @@ def many_classes(
                 for c in range(moved):
                     state.log_steps[entry, columns[c]] = amounts[c]
                 counts[LOGGED] += 1
-            end_run(counts)
+            counts[GOAL] = next_goal(counts[GOAL], counts[RUN])
+            counts[RUN] = 0
+            counts[UPDATES] += 1
             sums[STEPS] += longest
             sums[REACH] = max(sums[REACH], norm)
             break  # the weights have moved: score the next rows anew

@@ -44,6 +44,7 @@ __all__ = [
     "dots",
     "fetch_ahead",
     "linked",
+    "norm_above",
     "refresh",
     "refresh_columns",
     "row",
@@ -56,6 +57,9 @@ TILE = 4
 
 AHEAD, SHORT_ROW, LINE = 4, 2048, 64
 """How many rows ahead to fetch, up to how many bytes a row is short, and the bytes of a cache line."""
+
+NEARLY = 1.0 + 1e-9
+"""More than two orders of the same sum of squares can differ by."""
 
 NOGIL = {"nogil": True}
 VERB = {"nogil": True, "forceinline": True}
@@ -76,7 +80,7 @@ class CSR(NamedTuple):
 
 
 def row(X: Any, i: Any) -> Any:
-    """Row i: a view of a dense row, or the (indices, values) of a sparse one."""
+    """Row i as a tuple: the (values,) of a dense row, the (indices, values) of a sparse one."""
 
 
 def fetch_ahead(X: Any, order: Any, t: Any) -> Any:
@@ -111,6 +115,10 @@ def squared_norm(x: Any) -> Any:
     """<x, x> in float64, in eight lanes."""
 
 
+def norm_above(x: Any, limit: Any) -> Any:
+    """<x, x> if it may be above the limit; else some number of about its size, 0 only for a row of zeros."""
+
+
 def unsigned(index: Any) -> Any:
     """A column index, known to be in range, as an unsigned number: a signed one costs a branch for counting from the end."""
 
@@ -129,7 +137,7 @@ def _unsigned(index: Any) -> Any:
 @overload(row, inline="always")
 def _row(X: Any, i: Any) -> Any:
     def dense(X: Any, i: Any) -> Any:
-        return X[i]
+        return (X[i],)
 
     def sparse(X: Any, i: Any) -> Any:
         start, stop = uint64(X.indptr[i]), uint64(X.indptr[i + 1])
@@ -161,14 +169,15 @@ def _fetch_ahead(X: Any, order: Any, t: Any) -> Any:
 @overload(dot, jit_options=VERB)
 def _dot(w: Any, x: Any) -> Any:
     def dense(w: Any, x: Any) -> Any:
-        size = uint64(x.size)
+        (values,) = x
+        size = uint64(values.size)
         whole = size & ~uint64(7)
         sums = zeros(w, 8)
         for j in range(uint64(0), whole, uint64(8)):
-            sums = multiply_add(sums, load(w, j, 8), load(x, j, 8))
+            sums = multiply_add(sums, load(w, j, 8), load(values, j, 8))
         if whole < size:
             rest = size - whole
-            sums = multiply_add(sums, load_first(w, whole, rest, 8), load_first(x, whole, rest, 8))
+            sums = multiply_add(sums, load_first(w, whole, rest, 8), load_first(values, whole, rest, 8))
         return total(sums)
 
     def sparse(w: Any, x: Any) -> Any:
@@ -179,7 +188,7 @@ def _dot(w: Any, x: Any) -> Any:
             add_to_slot(sums, j, w[j] * values[k])
         return slots_total(sums)
 
-    return dense if isinstance(x, types.Array) else sparse
+    return dense if len(x) == 1 else sparse
 
 
 @njit(**NOGIL)
@@ -275,31 +284,33 @@ def _dots(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
 @overload(add, jit_options=VERB)
 def _add(w: Any, a: Any, x: Any) -> Any:
     def dense(w: Any, a: Any, x: Any) -> Any:
-        for j in range(uint64(x.size)):
-            w[j] += a * x[j]
+        (values,) = x
+        for j in range(uint64(values.size)):
+            w[j] += a * values[j]
 
     def sparse(w: Any, a: Any, x: Any) -> Any:
         indices, values = x
         for k in range(uint64(values.size)):
             w[unsigned(indices[k])] += a * values[k]
 
-    return dense if isinstance(x, types.Array) else sparse
+    return dense if len(x) == 1 else sparse
 
 
 @overload(add_columns, jit_options=NOGIL)
 def _add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
     def dense(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
+        (values,) = x
         for c in range(0, count - 1, 2):  # two at a time: the true class and its top rival are the usual case
             k0, k1 = uint64(columns[c]), uint64(columns[c + 1])
             a0, a1 = amounts[c], amounts[c + 1]
-            for j in range(uint64(x.size)):
-                if x[j] != 0:
-                    W[j, k0] += a0 * x[j]
-                    W[j, k1] += a1 * x[j]
+            for j in range(uint64(values.size)):
+                if values[j] != 0:
+                    W[j, k0] += a0 * values[j]
+                    W[j, k1] += a1 * values[j]
         if count % 2:
             last, amount = uint64(columns[count - 1]), amounts[count - 1]
-            for j in range(uint64(x.size)):
-                W[j, last] += amount * x[j]
+            for j in range(uint64(values.size)):
+                W[j, last] += amount * values[j]
 
     def sparse(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
         indices, values = x
@@ -315,22 +326,28 @@ def _add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
             for k in range(uint64(values.size)):
                 W[unsigned(indices[k]), last] += amount * values[k]
 
-    return dense if isinstance(x, types.Array) else sparse
+    return dense if len(x) == 1 else sparse
+
+
+@njit(**VERB)
+def sum_of_squares(values: Any) -> Any:
+    """<values, values> in float64, in eight lanes."""
+    size = uint64(values.size)
+    whole = size & ~uint64(7)
+    sums = widen(zeros(values, 8))
+    for j in range(uint64(0), whole, uint64(8)):
+        lanes = widen(load(values, j, 8))
+        sums = multiply_add(sums, lanes, lanes)
+    if whole < size:
+        lanes = widen(load_first(values, whole, size - whole, 8))
+        sums = multiply_add(sums, lanes, lanes)
+    return total(sums)
 
 
 @overload(squared_norm, jit_options=VERB)
 def _squared_norm(x: Any) -> Any:
     def dense(x: Any) -> Any:
-        size = uint64(x.size)
-        whole = size & ~uint64(7)
-        sums = widen(zeros(x, 8))
-        for j in range(uint64(0), whole, uint64(8)):
-            values = widen(load(x, j, 8))
-            sums = multiply_add(sums, values, values)
-        if whole < size:
-            values = widen(load_first(x, whole, size - whole, 8))
-            sums = multiply_add(sums, values, values)
-        return total(sums)
+        return sum_of_squares(x[0])
 
     def sparse(x: Any) -> Any:
         indices, values = x
@@ -340,7 +357,20 @@ def _squared_norm(x: Any) -> Any:
             add_to_slot(sums, unsigned(indices[k]), value * value)
         return slots_total(sums)
 
-    return dense if isinstance(x, types.Array) else sparse
+    return dense if len(x) == 1 else sparse
+
+
+@overload(norm_above, jit_options=VERB)
+def _norm_above(x: Any, limit: Any) -> Any:
+    def dense(x: Any, limit: Any) -> Any:
+        return squared_norm(x)
+
+    def sparse(x: Any, limit: Any) -> Any:
+        # Which value goes to which lane costs more than to add them up, and matters only for the last bits of a maximum.
+        rough = sum_of_squares(x[1])
+        return rough if rough * NEARLY <= limit else squared_norm(x)
+
+    return dense if len(x) == 1 else sparse
 
 
 @njit(**NOGIL)
@@ -354,9 +384,10 @@ def linked(v: Any, link: Any, shift: Any) -> Any:
 @overload(refresh, jit_options=NOGIL)
 def _refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
     def dense(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
+        (values,) = x
         top = 0.0
-        for j in range(uint64(x.size)):
-            if x[j] != 0:
+        for j in range(uint64(values.size)):
+            if values[j] != 0:
                 w[j] = linked(v[j], link, shift)
                 top = max(top, abs(np.float64(w[j])))
         return top
@@ -370,15 +401,16 @@ def _refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
             top = max(top, abs(np.float64(w[j])))
         return top
 
-    return dense if isinstance(x, types.Array) else sparse
+    return dense if len(x) == 1 else sparse
 
 
 @overload(refresh_columns, jit_options=NOGIL)
 def _refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
     def dense(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
+        (values,) = x
         top = 0.0
-        for j in range(uint64(x.size)):
-            if x[j] != 0:
+        for j in range(uint64(values.size)):
+            if values[j] != 0:
                 for c in range(uint64(count)):
                     k = uint64(columns[c])
                     W[j, k] = linked(V[j, k], link, shift)
@@ -396,7 +428,7 @@ def _refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any
                 top = max(top, abs(np.float64(W[j, k])))
         return top
 
-    return dense if isinstance(x, types.Array) else sparse
+    return dense if len(x) == 1 else sparse
 
 
 @njit(**NOGIL)
