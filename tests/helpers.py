@@ -25,6 +25,10 @@ STREAMING = {
     "PA-I": rb.PassiveAggressive(variant="PA-I", C=0.3),
     "PA-II": rb.PassiveAggressive(variant="PA-II", C=0.7, fit_intercept=False),
     "PA-average": rb.PassiveAggressive(C=0.3, readout="average"),
+    "ROMMA": rb.ROMMA(),
+    "ROMMA-aggressive": rb.ROMMA(variant="aggressive", readout="average"),
+    "ALMA": rb.ALMA(),
+    "ALMA-average": rb.ALMA(alpha=0.5, readout="average", fit_intercept=False),
     "SOP": rb.SecondOrderPerceptron(a=0.5),
     "SOP-full": rb.SecondOrderPerceptron(covariance="full", fit_intercept=False),
     "AROW": rb.AROW(r=0.7),
@@ -195,6 +199,7 @@ def followed(estimator, step, run, learn=oracles.learn, **kwargs):
 def last_weights(estimator):
     """The last weights of a run, whatever it is read out as, with the bias in the last column."""
     model = estimator.model_
-    w = model.state.w[: model.n_features]
+    w, bias = model.last()
+    w = w[: model.n_features]
     w = w[None, :] if w.ndim == 1 else w[:, : model.vectors].T
-    return np.hstack([w, model.state.bias[:, None]])
+    return np.hstack([w, bias[:, None]])

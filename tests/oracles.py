@@ -163,6 +163,81 @@ def passive_aggressive(variant, C=1.0):
     return step
 
 
+def learn_shrinking(step, X, y, *, classes=2, scheme="max", on_zero="update", bias=True, W=None, weight=None, epochs=1):
+    """The same for rules that shrink w: `step(margin, is a mistake, ‖x‖², ‖w‖², steps taken, weight)` gives factor and step."""
+    vectors = 1 if classes == 2 else classes
+    run = Run(np.zeros((vectors, X.shape[1] + 1)) if W is None else np.array(W, dtype=float))
+    taken = np.zeros(vectors)
+    weight = np.ones(len(X)) if weight is None else weight
+    for _ in range(epochs):
+        before = run.mistakes, run.updates
+        for x, true, c in zip(X, y, weight, strict=True):
+            if c == 0:
+                continue
+            z, s = np.append(x, float(bias)), scores(run.W, x)
+            moved = False
+            if vectors == 1 or scheme == "ovr":
+                signs = np.where(np.arange(vectors) == (true if vectors > 1 else 1 - true), 1.0, -1.0)
+                parts = [(np.eye(vectors)[k] * signs[k], signs[k] * s[k], [k], signs[k] > 0) for k in range(vectors)]
+            if vectors == 1:
+                wrong = is_mistake(signs[0] * s[0], true == 1, on_zero)
+            else:
+                rival = max((k for k in range(classes) if k != true), key=lambda k: (s[k], -k))
+                wrong = is_mistake(s[true] - s[rival], true < rival, on_zero)
+                if scheme != "ovr":
+                    share = shares(scheme, s, true, rival)
+                    lead, product = s[true] - s[rival], share @ s
+                    agreed = (product <= 0) == wrong
+                    parts = [(share, product if agreed else lead or 5e-324, range(vectors), true < rival)]
+            for share, margin, own, first in parts:
+                q, length = share @ share * (z @ z), (run.W[own] ** 2).sum()
+                if q == 0:
+                    continue
+                shrink, tau = step(margin, is_mistake(margin, first, on_zero), q, length, taken[own[0]], c)
+                if (shrink, tau) != (1.0, 0.0):
+                    run.W[own] = shrink * run.W[own]
+                    run.W = run.W + tau * np.outer(share, z)
+                    taken[own] += 1
+                    moved = True
+            run.mistakes += wrong
+            run.updates += moved
+            run.examples += 1
+            run.after.append((run.W.copy(), c))
+        run.mistakes_per_epoch.append(run.mistakes - before[0])
+        run.epoch_ends.append(run.W.copy())
+        if (run.mistakes, run.updates) == before:
+            break
+    return run
+
+
+def romma(aggressive):
+    """The shortest w' with y <w', x> >= c and <w', w> >= ‖w‖², by trying which conditions hold with equality."""
+
+    def step(margin, wrong, q, length, steps, c):
+        if not (wrong or (aggressive and margin < c)):
+            return 1.0, 0.0
+        if c * margin >= q * length:  # the new condition alone already gives the other
+            return 0.0, c / q
+        gram = np.array([[length, margin], [margin, q]])
+        if np.linalg.det(gram) <= 1e-8 * length * q:
+            return 0.0, c / q
+        return tuple(np.linalg.solve(gram, [length, c]))
+
+    return step
+
+
+def alma(alpha, B, C):
+    def step(margin, wrong, q, length, steps, c):
+        k = steps + 1
+        if margin / math.sqrt(q) > (1 - alpha) * B / math.sqrt(k):
+            return 1.0, 0.0
+        eta = c * C / math.sqrt(k) / math.sqrt(q)
+        shrink = 1 / max(1.0, math.sqrt(length + 2 * eta * margin + eta**2 * q))
+        return shrink, shrink * eta
+
+    return step
+
+
 def learn_second_order(
     step, X, y, *, classes=2, scheme="max", on_zero="update", bias=True, W=None, weight=None, epochs=1, initial=1.0, full=False
 ):  # fmt: skip

@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from ._trace import Trace, trace
+    from .learners.alma import ALMA
     from .learners.arow import AROW
     from .learners.averaged_perceptron import AveragedPerceptron
     from .learners.batch_perceptron import BatchPerceptron
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from .learners.passive_aggressive import PassiveAggressive
     from .learners.perceptron import Perceptron
     from .learners.pocket_perceptron import PocketPerceptron
+    from .learners.romma import ROMMA
     from .learners.second_order_perceptron import SecondOrderPerceptron
     from .learners.soft_confidence_weighted import SoftConfidenceWeighted
     from .learners.voted_perceptron import VotedPerceptron
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from .theory import Certificate, certify, margin
 
 __all__ = [
+    "ALMA",
     "AROW",
+    "ROMMA",
     "AveragedPerceptron",
     "BatchPerceptron",
     "Certificate",
@@ -44,6 +48,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "ALMA": "learners.alma",
     "AROW": "learners.arow",
     "AveragedPerceptron": "learners.averaged_perceptron",
     "BatchPerceptron": "learners.batch_perceptron",
@@ -53,6 +58,7 @@ _HOME = {
     "PassiveAggressive": "learners.passive_aggressive",
     "Perceptron": "learners.perceptron",
     "PocketPerceptron": "learners.pocket_perceptron",
+    "ROMMA": "learners.romma",
     "SecondOrderPerceptron": "learners.second_order_perceptron",
     "SoftConfidenceWeighted": "learners.soft_confidence_weighted",
     "Trace": "_trace",

@@ -178,20 +178,23 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     # ---- checks ----
 
     def _check_parameters(self) -> None:
-        name = type(self).__name__
         for field in dataclasses.fields(cast("DataclassInstance", self)):
-            parameter, hint = field.name, field.metadata.get("positive")
-            value = getattr(self, parameter)
-            if hint is None:
-                continue
-            if not is_real(value) or not 0 < value < float("inf"):
-                raise ValueError(f"`{parameter}` of {name} must be a number greater than 0; got {value!r}. {hint}")
+            hint = field.metadata.get("positive")
+            if hint is not None:
+                self._check_positive(field.name, hint)
         words = {"on_zero": list(protocol.ON_ZERO), "multiclass": list(SCHEMES)} | self._words
         for parameter, allowed in words.items():
             self._check_word(parameter, allowed)
         self._check_count("max_iter", "More epochs may find more.")
         if getattr(self, "max_support", None) is not None:
             self._check_count("max_support", "None keeps all.")
+
+    def _check_positive(self, parameter: str, hint: str) -> None:
+        value = getattr(self, parameter)
+        if not is_real(value) or not 0 < value < float("inf"):
+            raise ValueError(
+                f"`{parameter}` of {type(self).__name__} must be a number greater than 0; got {value!r}. {hint}"
+            )
 
     def _check_word(self, parameter: str, allowed: list[Any]) -> None:
         value = getattr(self, parameter)
@@ -278,7 +281,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.mistakes_per_epoch_ = np.array(history.mistakes)
         self.updates_per_epoch_ = np.array(history.updates)
         self.loss_per_epoch_ = np.array(history.losses)
-        lead = smallest_margin(model, model.state.w, model.state.bias, table, codes, weight)
+        lead = smallest_margin(model, *model.last(), table, codes, weight)
         certificate = self._certificate(model, history, lead, plain=not weight.size)
         in_doubt = certificate.margin[0] <= 1e-9 * certificate.radius  # rounding alone could have made it positive
         if (
@@ -297,16 +300,17 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _certificate(self, model: Model, history: History, lead: float, plain: bool) -> RunCertificate:
         """What the run has proved; `lead` is the smallest margin of the final weights, `plain`: all examples count 1."""
         state, scheme = model.state, model.rule.multiclass
+        w, bias = model.last()
         stacked = len(model.classes) > 2
         radius = math.sqrt(state.sums[protocol.REACH])
         additive = model.rule.additive and not (stacked and scheme in ("all", "ovr"))
         upper = history.distance / history.steps if additive and history.steps else math.inf
         separable = lead > 0.0
-        lower = lead / length(state.w, state.bias) if separable and math.isfinite(lead) else 0.0
-        bound = None
+        lower = lead / length(w, bias) if separable and math.isfinite(lead) else 0.0
+        mistake_bound = None
         if lower > 0.0 and additive and plain:
-            bound = self._mistake_bound(radius * (math.sqrt(2.0) if stacked else 1.0), lower, history)
-        w = state.w[: model.n_features]
+            mistake_bound = self._mistake_bound(radius * (math.sqrt(2.0) if stacked else 1.0), lower, history)
+        w = w[: model.n_features]
         coef = w[None, :].copy() if w.ndim == 1 else np.ascontiguousarray(w[:, : model.vectors].T)
         return RunCertificate(
             status="separable" if separable else "undecided" if history.cycle is None else "inseparable",
@@ -315,8 +319,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             epochs=len(history.mistakes),
             radius=radius,
             margin=(lower, upper),
-            mistake_bound=bound,
-            separator=(coef, state.bias.copy()) if separable else None,
+            mistake_bound=mistake_bound,
+            separator=(coef, bias.copy()) if separable else None,
             combination=None if history.cycle is None else history.cycle / history.cycle.sum(),
             counts=history.cycle,
         )

@@ -1,4 +1,4 @@
-"""What some rules keep besides their weights: a variance for every weight, or a matrix of them for all.
+"""What some rules keep besides their weights: a variance for every weight, a matrix of them for all, or a common scale.
 
 A model hands these arrays to its kernels behind those that every rule has, lets them grow with its classes and features, and puts
 them back when a call fails.
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_BYTES", "DiagonalVariances", "FullVariances", "Memory"]
+__all__ = ["MOST_BYTES", "DiagonalVariances", "FullVariances", "Memory", "ScaleFactors"]
 
 MOST_BYTES = 1 << 31
 """Whole covariance matrices larger than this are refused."""
@@ -29,11 +29,17 @@ class Memory:
         What has one row for each feature.
     others
         What else has to be put back when a call fails.
+    scale
+        The factor of the weights, one for each weight vector, if they are kept without it.
     """
 
     arrays: Arrays = ()
     by_feature: Arrays = ()
     others: Arrays = ()
+    scale: NDArray[np.float64] | None = None
+
+    def started(self, w: NDArray[Any], bias: NDArray[np.float64]) -> None:
+        """Take note of starting weights."""
 
     def grown(self, vectors: int, capacity: int) -> "Memory":
         """The same for more weight vectors or features. Two classes share one; with a third each has its own."""
@@ -42,6 +48,50 @@ class Memory:
     def content(self, features: int) -> Arrays:
         """What a model with so many features remembers, without the room to grow."""
         return ()
+
+
+class ScaleFactors(Memory):
+    """For weights that are kept as scale · v: the scale, ‖w‖², the steps taken and Σ of the scales, for each weight vector.
+
+    Parameters
+    ----------
+    vectors : int
+        How many weight vectors there are.
+    """
+
+    scale: NDArray[np.float64]
+
+    def __init__(self, vectors: int) -> None:
+        self.scale = np.ones(vectors)
+        self.arrays = self.others = self.scale, np.zeros(vectors), np.zeros(vectors), np.zeros(vectors)
+
+    def average(self, state: Any, examples: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The mean of the weights in force after each example: (Σ scales · v - u) / examples."""
+        if not examples:
+            return state.w * 1.0, state.bias.copy()
+        total = self.arrays[3]
+        factors = total if state.w.ndim == 1 else np.pad(total, (0, state.w.shape[1] - total.size))
+        return (state.w * factors - state.u) / examples, (state.bias * total - state.u_bias) / examples
+
+    def started(self, w: NDArray[Any], bias: NDArray[np.float64]) -> None:
+        """Measure starting weights."""
+        squares = np.sum(np.square(w, dtype=np.float64), axis=0)
+        self.arrays[1][:] = np.ravel(squares)[: bias.size] + np.square(bias)
+
+    def grown(self, vectors: int, capacity: int) -> "ScaleFactors":
+        """A new class starts afresh."""
+        if vectors == self.scale.size:
+            return self
+        new = ScaleFactors(vectors)
+        for before, after in zip(self.arrays, new.arrays, strict=True):
+            after[: before.size] = before
+            if before.size == 1:
+                after[1] = before[0]
+        return new
+
+    def content(self, features: int) -> Arrays:
+        """All of it."""
+        return self.arrays
 
 
 class DiagonalVariances(Memory):

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import protocol
-from .compiling import Kernels, compile_step, is_second_order, shared_kernels
-from .memory import DiagonalVariances, FullVariances, Memory
+from .compiling import Kernels, compile_step, is_second_order, is_shrinking, shared_kernels
+from .memory import DiagonalVariances, FullVariances, Memory, ScaleFactors
 from .multiclass import ONE_VS_REST, SCHEMES
 from .protocol import Settings, State
 from .readouts import average
@@ -41,7 +41,8 @@ class Rule:
     ----------
     step : callable
         ``step(margin, [sq_norm,] *params) -> tau``: how far to move; of second order
-        ``step(margin, variance, weight, *params) -> alpha, beta``.
+        ``step(margin, variance, weight, *params) -> alpha, beta``; if it also shrinks the weights
+        ``step(margin, sq_norm, w_sq_norm, steps, weight, *params) -> shrink, tau``.
     params : tuple of float
         The values of its hyperparameters, in the order of its arguments.
     target : float, default=inf
@@ -75,7 +76,7 @@ class Rule:
     @property
     def additive(self) -> bool:
         """Whether the weights are their start plus a sum of steps along the examples: what the theorems speak of."""
-        return self.link == "identity" and not self.second_order
+        return self.link == "identity" and not self.second_order and not is_shrinking(self.step)
 
     def kernels(self) -> Kernels:
         """The compiled passes."""
@@ -83,6 +84,8 @@ class Rule:
 
     def memory(self, vectors: int, capacity: int) -> Memory:
         """What the rule keeps besides its weights."""
+        if is_shrinking(self.step):
+            return ScaleFactors(vectors)
         if not self.second_order:
             return Memory()
         kind = FullVariances if self.covariance == "full" else DiagonalVariances
@@ -273,13 +276,16 @@ class Model:
         state.v_bias[:] = intercept if self.rule.fit_intercept else 0.0
         if self.rule.link != "identity":
             self._relink(state)
+        self.memory.started(state.w, state.bias)
         if self.support is not None:
             self.support.start_from(np.asarray(coef, dtype=np.float64), state.v_bias.copy())
 
     def resume(self, other: "Model") -> None:
         """Begin with the weights that another model ended with."""
-        for mine, theirs in zip(self.state[:4], other.state[:4], strict=True):
+        weights = other.state[:4] if other.memory.scale is None else other.last() * 2
+        for mine, theirs in zip(self.state[:4], weights, strict=True):
             mine[...] = theirs[: mine.shape[0]]
+        self.memory.started(self.state.w, self.state.bias)
         self.state.sums[protocol.SHIFT] = other.state.sums[protocol.SHIFT]
         if self.support is not None:
             w, bias = other.state.w[: self.n_features], other.state.bias
@@ -551,15 +557,26 @@ class Model:
 
     # ---- read out ----
 
+    def last(self) -> tuple[NDArray[Any], Floats]:
+        """The last weights of the run, feature-major, and the biases."""
+        state, scale = self.state, self.memory.scale
+        if scale is None:
+            return state.w, state.bias
+        factors = scale if state.w.ndim == 1 else np.pad(scale, (0, state.w.shape[1] - scale.size))
+        return (state.w * factors).astype(self.dtype, copy=False), state.bias * scale
+
     def weights(self) -> tuple[NDArray[Any], Floats]:
         """The weights that predictions are made from, feature-major, and the biases."""
         state = self.state
         if self.readout != "average":
-            return state.w, state.bias
+            return self.last()
         if self._averaged is None:
             examples = float(state.sums[protocol.AGE])
-            mean = average(state.w, state.u, examples).astype(self.dtype, copy=False)
-            self._averaged = mean, average(state.bias, state.u_bias, examples)
+            if isinstance(self.memory, ScaleFactors):
+                mean, bias = self.memory.average(state, examples)
+            else:
+                mean, bias = average(state.w, state.u, examples), average(state.bias, state.u_bias, examples)
+            self._averaged = mean.astype(self.dtype, copy=False), bias
         return self._averaged
 
     def coef(self) -> tuple[NDArray[Any], Floats]:
@@ -574,6 +591,8 @@ class Model:
             separate = self._settings.scheme == ONE_VS_REST
             self._check_finite(table)
             return self.support.votes(table, float(self.state.sums[protocol.AGE]), self._settings.bias, separate)
+        if self.readout == "last" and self.memory.scale is not None:  # as learning does it, to the last bit
+            return self.raw_scores(table, self.state.w, self.state.bias) * self.memory.scale
         return self.raw_scores(table, *self.weights())
 
     def raw_scores(self, table: Table, w: NDArray[Any], bias: Floats, order: Codes | None = None) -> Floats:

@@ -13,7 +13,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, njit, types, uint64
+from numba import carray, njit, uint64
 from numba.extending import overload
 from numpy.typing import NDArray
 
@@ -27,24 +27,26 @@ from .protocol import (
     GOAL,
     LOSS,
     MISTAKES,
+    ORDER,
     POSITION,
     REACH,
     RUN,
     RUN_REACHED,
     STEPS,
-    end_run,
+    UPDATES,
     floats,
+    next_goal,
     settle_tie,
     unpack,
     weights_like,
 )
-from .rows import NOGIL, TILE, VERB, dot, dots, fetch_ahead, row, squared_norm, unsigned
+from .rows import NOGIL, VERB, dot, dots, fetch_ahead, norm_above, row, unsigned
 
 __all__ = ["Variances", "many_classes", "two_classes", "unpack_diagonal", "unpack_full"]
 
 _WIDE = np.zeros(0)
 
-FIRST_EXTRA = 16
+FIRST_EXTRA = ORDER + 1
 """Where the arrays of `Variances` stand among the packed ones: after those that every rule has."""
 
 
@@ -120,18 +122,19 @@ def move(state: Any, variances: Any, k: Any, amount: Any, shrink: Any, age: Any,
 @overload(weighted_norm, jit_options=VERB)
 def _weighted_norm(sigma: Any, x: Any) -> Any:
     def dense(sigma: Any, x: Any) -> Any:
-        size = uint64(x.size)
+        (values,) = x
+        size = uint64(values.size)
         whole = size & ~uint64(7)
         sums = zeros(sigma, 8)
         for j in range(uint64(0), whole, uint64(8)):
-            values = widen(load(x, j, 8))
-            scaled = multiply_add(zeros(sigma, 8), load(sigma, j, 8), values)
-            sums = multiply_add(sums, scaled, values)
+            lanes = widen(load(values, j, 8))
+            scaled = multiply_add(zeros(sigma, 8), load(sigma, j, 8), lanes)
+            sums = multiply_add(sums, scaled, lanes)
         if whole < size:
             rest = size - whole
-            values = widen(load_first(x, whole, rest, 8))
-            scaled = multiply_add(zeros(sigma, 8), load_first(sigma, whole, rest, 8), values)
-            sums = multiply_add(sums, scaled, values)
+            lanes = widen(load_first(values, whole, rest, 8))
+            scaled = multiply_add(zeros(sigma, 8), load_first(sigma, whole, rest, 8), lanes)
+            sums = multiply_add(sums, scaled, lanes)
         return total(sums)
 
     def sparse(sigma: Any, x: Any) -> Any:
@@ -143,15 +146,16 @@ def _weighted_norm(sigma: Any, x: Any) -> Any:
             add_to_slot(sums, j, sigma[j] * value * value)
         return slots_total(sums)
 
-    return dense if isinstance(x, types.Array) else sparse
+    return dense if len(x) == 1 else sparse
 
 
 @overload(weighted_norm_column, jit_options=NOGIL)
 def _weighted_norm_column(sigma: Any, k: Any, x: Any) -> Any:
     def dense(sigma: Any, k: Any, x: Any) -> Any:
+        (values,) = x
         result = 0.0
-        for j in range(uint64(x.size)):
-            value = np.float64(x[j])
+        for j in range(uint64(values.size)):
+            value = np.float64(values[j])
             result += sigma[j, k] * value * value
         return result
 
@@ -163,7 +167,7 @@ def _weighted_norm_column(sigma: Any, k: Any, x: Any) -> Any:
             result += sigma[unsigned(indices[e]), k] * value * value
         return result
 
-    return dense if isinstance(x, types.Array) else sparse
+    return dense if len(x) == 1 else sparse
 
 
 @njit(forceinline=True, **NOGIL)
@@ -175,11 +179,12 @@ def shrunk(sigma: Any, shrink: Any, along: Any) -> Any:
 @overload(nudge, jit_options=VERB)
 def _nudge(w: Any, u: Any, sigma: Any, amount: Any, lagged: Any, shrink: Any, x: Any) -> Any:
     def dense(w: Any, u: Any, sigma: Any, amount: Any, lagged: Any, shrink: Any, x: Any) -> Any:
+        (values,) = x
         if u.size > 0:
-            for j in range(uint64(x.size)):
-                u[j] += lagged * (sigma[j] * x[j])
-        for j in range(uint64(x.size)):
-            along = sigma[j] * x[j]
+            for j in range(uint64(values.size)):
+                u[j] += lagged * (sigma[j] * values[j])
+        for j in range(uint64(values.size)):
+            along = sigma[j] * values[j]
             w[j] += amount * along
             sigma[j] = shrunk(sigma[j], shrink, along)
 
@@ -195,15 +200,16 @@ def _nudge(w: Any, u: Any, sigma: Any, amount: Any, lagged: Any, shrink: Any, x:
             w[j] += amount * along
             sigma[j] = shrunk(sigma[j], shrink, along)
 
-    return dense if isinstance(x, types.Array) else sparse
+    return dense if len(x) == 1 else sparse
 
 
 @overload(nudge_column, jit_options=NOGIL)
 def _nudge_column(w: Any, u: Any, sigma: Any, k: Any, amount: Any, lagged: Any, shrink: Any, x: Any) -> Any:
     def dense(w: Any, u: Any, sigma: Any, k: Any, amount: Any, lagged: Any, shrink: Any, x: Any) -> Any:
-        for j in range(uint64(x.size)):
-            if x[j] != 0:  # adding 0 would change the sign of a negative zero
-                along = sigma[j, k] * x[j]
+        (values,) = x
+        for j in range(uint64(values.size)):
+            if values[j] != 0:  # adding 0 would change the sign of a negative zero
+                along = sigma[j, k] * values[j]
                 if u.size > 0:
                     u[j, k] += lagged * along
                 w[j, k] += amount * along
@@ -220,15 +226,16 @@ def _nudge_column(w: Any, u: Any, sigma: Any, k: Any, amount: Any, lagged: Any, 
                 w[j, k] += amount * along
                 sigma[j, k] = shrunk(sigma[j, k], shrink, along)
 
-    return dense if isinstance(x, types.Array) else sparse
+    return dense if len(x) == 1 else sparse
 
 
 @overload(write_row, jit_options=NOGIL)
 def _write_row(z: Any, x: Any) -> Any:
     def dense(z: Any, x: Any) -> Any:
-        for j in range(uint64(x.size)):
-            z[j + uint64(1)] = x[j]
-        for j in range(uint64(x.size + 1), uint64(z.size)):
+        (values,) = x
+        for j in range(uint64(values.size)):
+            z[j + uint64(1)] = values[j]
+        for j in range(uint64(values.size + 1), uint64(z.size)):
             z[j] = 0.0
 
     def sparse(z: Any, x: Any) -> Any:
@@ -237,7 +244,7 @@ def _write_row(z: Any, x: Any) -> Any:
         for e in range(uint64(values.size)):
             z[unsigned(indices[e]) + uint64(1)] = values[e]
 
-    return dense if isinstance(x, types.Array) else sparse
+    return dense if len(x) == 1 else sparse
 
 
 @njit(**NOGIL)
@@ -343,16 +350,17 @@ def two_classes(
     rule: Any, needs_norm: Any, params: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any
 ) -> Any:
     """One weight vector; y holds 0 for the negative class and 1 for the positive one."""
-    run, variances = state
-    counts, sums = run.counts, run.sums
+    weights, variances = state
+    counts, sums = weights.counts, weights.sums
+    age, loss, score = sums[AGE], sums[LOSS], weights.scores[0]
+    examples, mistakes, run, goal = counts[EXAMPLES], counts[MISTAKES], counts[RUN], counts[GOAL]
     result = DONE
     t = counts[POSITION]
     while t < order.size:
         i = order[t]
         x = row(X, i)
         fetch_ahead(X, order, t)
-        score = np.float64(dot(run.w, x)) + run.bias[0]
-        run.scores[0] = score
+        score = np.float64(dot(weights.w, x)) + weights.bias[0]
         if not math.isfinite(score):
             result = BAD_VALUE
             break
@@ -368,27 +376,32 @@ def two_classes(
             variance = variance_along(variances, 0, x, settings.bias)
             if variance > 0.0:  # else there is nothing left that could move
                 alpha, beta = rule(margin, variance, importance, params)
-                norm = squared_norm(x) + settings.bias if alpha != 0.0 or beta != 0.0 else 0.0
+                if alpha != 0.0 or beta != 0.0:
+                    norm = norm_above(x, sums[REACH] - settings.bias) + settings.bias
             if not (norm < math.inf and alpha * alpha * variance < math.inf and 0.0 <= beta < math.inf):
                 result = BAD_VALUE
                 break
-        age = sums[AGE]
-        sums[AGE] = age + importance
-        counts[EXAMPLES] += 1
-        sums[LOSS] += importance * max(0.0, (settings.target if settings.target < math.inf else 0.0) - margin)
+        examples += 1
+        loss += importance * max(0.0, (settings.target if settings.target < math.inf else 0.0) - margin)
         if margin <= 0.0:
-            counts[MISTAKES] += 1
+            mistakes += 1
         t += 1
         if alpha == 0.0 and beta == 0.0:
-            counts[RUN] += 1
-            if counts[RUN] == counts[GOAL]:
+            age += importance
+            run += 1
+            if run == goal:
                 result = RUN_REACHED
                 break
             continue
-        move(run, variances, 0, sign * alpha, beta, age, x, settings.bias)
-        end_run(counts)
+        move(weights, variances, 0, sign * alpha, beta, age, x, settings.bias)
+        age += importance
+        goal = next_goal(goal, run)
+        run = 0
+        counts[UPDATES] += 1
         sums[STEPS] += alpha
         sums[REACH] = max(sums[REACH], norm)
+    sums[AGE], sums[LOSS], weights.scores[0] = age, loss, score
+    counts[EXAMPLES], counts[MISTAKES], counts[RUN], counts[GOAL] = examples, mistakes, run, goal
     counts[POSITION] = t
     return result
 
@@ -400,10 +413,7 @@ def many_classes(
     """One weight vector for each class; y holds the number of the class."""
     run, variances = state
     w, counts, sums, scores = run.w, run.counts, run.sums, run.scores
-    tile = np.empty((TILE, w.shape[1]), w.dtype)
-    columns = np.empty(scores.size, np.int64)
-    amounts = np.empty(scores.size)
-    shrinks = np.empty(scores.size)
+    tile, columns, amounts, shrinks = run.tile, run.columns, run.amounts, run.lagged
     result = DONE
     t = counts[POSITION]
     while t < order.size and result == DONE:
@@ -463,7 +473,7 @@ def many_classes(
                         amounts[c] *= alpha
                     if alpha == 0.0 and beta == 0.0:
                         moved = 0
-            norm = squared_norm(x) + settings.bias if moved > 0 else 0.0
+            norm = norm_above(x, sums[REACH] - settings.bias) + settings.bias if moved > 0 else 0.0
             if not (check == 0.0 and norm < math.inf):
                 result = BAD_VALUE
                 break
@@ -482,7 +492,9 @@ def many_classes(
                 continue
             for c in range(moved):
                 move(run, variances, uint64(columns[c]), amounts[c], shrinks[c], age, x, settings.bias)
-            end_run(counts)
+            counts[GOAL] = next_goal(counts[GOAL], counts[RUN])
+            counts[RUN] = 0
+            counts[UPDATES] += 1
             sums[STEPS] += longest
             sums[REACH] = max(sums[REACH], norm)
             break  # the weights have moved: score the next rows anew
