@@ -186,9 +186,8 @@ def learn_shrinking(step, X, y, *, classes=2, scheme="max", on_zero="update", bi
                 wrong = is_mistake(s[true] - s[rival], true < rival, on_zero)
                 if scheme != "ovr":
                     share = shares(scheme, s, true, rival)
-                    lead, product = s[true] - s[rival], share @ s
-                    agreed = (product <= 0) == wrong
-                    parts = [(share, product if agreed else lead or 5e-324, range(vectors), true < rival)]
+                    margin = s[true] - s[rival] if scheme == "all" else share @ s
+                    parts = [(share, margin, range(vectors), true < rival)]
             for share, margin, own, first in parts:
                 q, length = share @ share * (z @ z), (run.W[own] ** 2).sum()
                 if q == 0:
