@@ -3,10 +3,13 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from ._load import load
+    from ._progressive import progressive
     from ._trace import Trace, trace
+    from .data import read, stream
     from .learners.alma import ALMA
     from .learners.arow import AROW
     from .learners.averaged_perceptron import AveragedPerceptron
@@ -42,8 +45,12 @@ __all__ = [
     "VotedPerceptron",
     "Winnow",
     "certify",
+    "load",
     "margin",
+    "progressive",
+    "read",
     "rule",
+    "stream",
     "trace",
 ]
 
@@ -65,8 +72,12 @@ _HOME = {
     "VotedPerceptron": "learners.voted_perceptron",
     "Winnow": "learners.winnow",
     "certify": "theory",
+    "load": "_load",
     "margin": "theory",
+    "progressive": "_progressive",
+    "read": "data",
     "rule": "rules",
+    "stream": "data",
     "trace": "_trace",
 }
 

@@ -29,8 +29,10 @@ __all__ = [
     "compile_step",
     "is_second_order",
     "is_shrinking",
+    "load_module",
     "shared_kernels",
     "step_parameters",
+    "step_source",
 ]
 
 Step = Callable[..., Any]
@@ -209,13 +211,13 @@ def compile_step(step: Step, full: bool = False) -> Kernels:
     imports = "\n".join(text for kind, text in parts.values() if kind == "import")
     fill["rule"] = wrapper.format(step=step.__name__, arguments=arguments)
     source = _RULE_TEMPLATE.format(imports=imports, functions=functions, cache=True, **fill)
-    return _load(f"rule_{step.__name__}", source)
+    return load_module(f"rule_{step.__name__}", source)
 
 
 @functools.cache
 def shared_kernels() -> Kernels:
     """The compiled kernels that need no rule: scores, votes, checks."""
-    return _load("shared", _SHARED_TEMPLATE)
+    return load_module("shared", _SHARED_TEMPLATE)
 
 
 def _definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -247,6 +249,14 @@ def _definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
     yield function.__name__, ("function", "@njit(**OPTIONS)\n" + ast.unparse(tree) + "\n")
 
 
+def step_source(step: Step) -> str | None:
+    """What a step function does, as text without comments and with all that it refers to; None if typed at a prompt."""
+    try:
+        return "\n".join(text for _, text in dict(_definitions(step)).values())
+    except OSError:
+        return None
+
+
 def _hash_sources() -> str:
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     for name in _SOURCES:
@@ -274,7 +284,7 @@ def cache_folder() -> Path:
     return folder
 
 
-def _load(name: str, source: str) -> Kernels:
+def load_module(name: str, source: str) -> Kernels:
     """Write the module unless the very same text is there already, then import it."""
     digest = hashlib.sha256(source.encode()).hexdigest()[:12]
     name = f"{name}_{digest}"
