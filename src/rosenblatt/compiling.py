@@ -90,6 +90,33 @@ def many_classes(packed, w, X, y, weight, order):
     return many_classes_pass(params, state, settings, X, y, weight, order)
 
 
+# Predicting with the average needs it as it was before each example, so every example is a pass of its own.
+@njit(cache={cache}, **OPTIONS)
+def two_classes_averaged(packed, w, X, y, weight, order, guesses):
+    params, state, settings = {unpack}(packed, w)
+    weights, ages = {weights}, {ages}
+    for t in range(order.size):
+        readouts.guess_by_average(weights, ages, X, order, t, guesses)
+        weights.counts[protocol.POSITION] = t
+        reason = two_classes_pass(params, state, settings, X, y, weight, order[: t + 1])
+        if reason != protocol.DONE:
+            return reason
+    return protocol.DONE
+
+
+@njit(cache={cache}, **OPTIONS)
+def many_classes_averaged(packed, w, X, y, weight, order, guesses):
+    params, state, settings = {unpack}(packed, w)
+    weights, ages = {weights}, {ages}
+    for t in range(order.size):
+        readouts.guess_by_average(weights, ages, X, order, t, guesses)
+        weights.counts[protocol.POSITION] = t
+        reason = many_classes_pass(params, state, settings, X, y, weight, order[: t + 1])
+        if reason != protocol.DONE:
+            return reason
+    return protocol.DONE
+
+
 @njit(cache={cache}, **OPTIONS)
 def two_classes_dense(packed, w, x, label, importance):
     y, weight, order = protocol.one_example(packed, label, importance)
@@ -189,14 +216,22 @@ def compile_step(step: Step, full: bool = False) -> Kernels:
     names = tuple(inspect.signature(step).parameters)
     hyperparameters = step_parameters(step)
     arguments = ", ".join(f"params[{hyperparameters.index(n)}]" if n in hyperparameters else n for n in names)
-    fill = {"needs_norm": "sq_norm" in names, "modules": "protocol", "loops": "protocol", "unpack": "protocol.unpack"}
+    fill = {
+        "needs_norm": "sq_norm" in names,
+        "modules": "protocol, readouts",
+        "loops": "protocol",
+        "unpack": "protocol.unpack",
+    }
+    fill |= {"weights": "state", "ages": "state.sums[protocol.AGE : protocol.AGE + 1]"}
     wrapper = _RULE
     if is_second_order(step):
         unpack = "second_order.unpack_full" if full else "second_order.unpack_diagonal"
-        fill |= {"modules": "protocol, second_order", "loops": "second_order", "unpack": unpack}
+        fill |= {"modules": "protocol, readouts, second_order", "loops": "second_order", "unpack": unpack}
+        fill |= {"weights": "state[0]", "ages": "state[0].sums[protocol.AGE : protocol.AGE + 1]"}
         wrapper = _SECOND_ORDER_RULE
     elif is_shrinking(step):
-        fill |= {"modules": "protocol, scaled", "loops": "scaled", "unpack": "scaled.unpack_scaled"}
+        fill |= {"modules": "protocol, readouts, scaled", "loops": "scaled", "unpack": "scaled.unpack_scaled"}
+        fill |= {"weights": "state[0]", "ages": "state[1].total"}
         wrapper = _SHRINKING_RULE
     try:
         parts = dict(_definitions(step))

@@ -317,6 +317,28 @@ class Model:
                 if reason == protocol.RUN_REACHED and on_run is not None:
                     on_run()
 
+    def guess_and_learn(self, table: Table, y: Codes, order: Codes) -> Codes:
+        """Predict each row with the average so far, then learn it; the class numbers predicted. Needs float64 and two classes."""
+        self._averaged = None
+        kernel = self._kernels.two_classes_averaged if self.vectors == 1 else self._kernels.many_classes_averaged
+        guesses = np.empty(order.size, np.int64)
+        for rows, local, part in table.chunks(order):
+            labels = y if table.in_place else y[order[part]]
+            reason = kernel(self._packed, self.state.w, rows, labels, _NO_WEIGHT, local, guesses[part])
+            if reason != protocol.DONE:
+                place = int(self.state.counts[protocol.POSITION])
+                raise ValueError(self._describe_bad_row(table, int(order[part][place])))
+        return guesses
+
+    def parts(self) -> list[tuple[NDArray[Any], Floats, Any]]:
+        """Weights, biases and factors: the scores of the readout (last or average) are the sum of factor times score."""
+        state, age = self.state, float(self.state.sums[protocol.AGE])
+        scaled = isinstance(self.memory, ScaleFactors)
+        if self.readout != "average" or not age:
+            return [(state.w, state.bias, self.memory.scale if scaled else 1.0)]
+        total = self.memory.arrays[3] / age if scaled else 1.0
+        return [(state.w, state.bias, total), (state.u, state.u_bias, -1.0 / age)]
+
     def _describe_bad_row(self, table: Table, number: int) -> str:
         """Why a row could not be learned: a bad value, one too large, or a step that no rule may take."""
         with np.errstate(over="ignore", invalid="ignore"):
