@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .learners.batch_perceptron import BatchPerceptron
     from .learners.kernel_perceptron import KernelPerceptron
     from .learners.margin_perceptron import MarginPerceptron
+    from .learners.parallel_perceptron import ParallelPerceptron
     from .learners.passive_aggressive import PassiveAggressive
     from .learners.perceptron import Perceptron
     from .learners.pocket_perceptron import PocketPerceptron
@@ -36,6 +37,7 @@ __all__ = [
     "Certificate",
     "KernelPerceptron",
     "MarginPerceptron",
+    "ParallelPerceptron",
     "PassiveAggressive",
     "Perceptron",
     "PocketPerceptron",
@@ -62,6 +64,7 @@ _HOME = {
     "Certificate": "theory",
     "KernelPerceptron": "learners.kernel_perceptron",
     "MarginPerceptron": "learners.margin_perceptron",
+    "ParallelPerceptron": "learners.parallel_perceptron",
     "PassiveAggressive": "learners.passive_aggressive",
     "Perceptron": "learners.perceptron",
     "PocketPerceptron": "learners.pocket_perceptron",

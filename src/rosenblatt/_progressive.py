@@ -226,7 +226,7 @@ class Pupil:
         model, classes = self.model, len(self.model.classes)
         if classes < 2:
             return classes - 1
-        if model.readout == "vote":
+        if model.readout in ("vote", "committee"):
             scores = model.scores(Table(table.take(np.array([number]))))[0]
         else:
             scores = sum(factor * self._score(w, bias, number) for w, bias, factor in model.parts())
@@ -250,7 +250,7 @@ class Pupil:
     def scores(self, table: Table, rows: Codes) -> NDArray[np.float64]:
         """Scores of some rows. An average is not formed for them: its score follows from those of two vectors."""
         model = self.model
-        if model.readout == "vote":
+        if model.readout in ("vote", "committee"):
             return model.scores(Table(table.take(rows)))
         scores: NDArray[np.float64] = sum(
             factor * model.raw_scores(table, w, bias, rows) for w, bias, factor in model.parts()

@@ -284,6 +284,12 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
         self.mistakes_per_epoch_ = np.array(history.mistakes)
         self.updates_per_epoch_ = np.array(history.updates)
         self.loss_per_epoch_ = np.array(history.losses)
+        self._prove(model, history, table, codes, weight, X, labels)
+
+    def _prove(
+        self, model: Model, history: History, table: Table, codes: Codes, weight: Floats, X: Any, labels: Any
+    ) -> None:
+        """What the run has shown: `certificate_` and `converged_`."""
         lead = smallest_margin(model, *model.last(), table, codes, weight)
         certificate = self._certificate(model, history, lead, plain=not weight.size)
         in_doubt = certificate.margin[0] <= 1e-9 * certificate.radius  # rounding alone could have made it positive

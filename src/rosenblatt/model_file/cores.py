@@ -104,7 +104,7 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     )
     _check(isinstance(rule["target"], float) and isinstance(rule["fit_intercept"], bool), "the rule")
     _check(
-        values["readout"] in ("last", "average", "vote") and values["dtype"] in ("float32", "float64"), "the readout"
+        values["readout"] in ("last", "average", "vote", "committee") and values["dtype"] in ("float32", "float64"), "the readout"
     )
     _check(make is not Model or len(rule["params"]) == len(step_parameters(step)), "the rule's numbers")
     count = _count(values["n_features"], "the number of features", _LONGEST)
