@@ -91,7 +91,7 @@ class ScaleFactors(Memory):
 
     def content(self, features: int) -> Arrays:
         """All of it."""
-        return self.arrays
+        return self.others
 
 
 class DiagonalVariances(Memory):

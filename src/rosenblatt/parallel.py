@@ -18,8 +18,7 @@ class _Factors(ScaleFactors):
 
     def __init__(self, vectors: int) -> None:
         super().__init__(vectors)
-        self.arrays = (*self.arrays, np.zeros(vectors))
-        self.others = self.arrays
+        self.arrays = (*self.others, np.zeros(vectors))
 
 
 class Committee(Model):
