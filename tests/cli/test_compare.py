@@ -22,7 +22,7 @@ def test_the_table(data):
 def test_json_and_order(data):
     facts = answer("compare", data, "--in-order", "--only", "pa", "--prefix", 0.2)
     assert (facts["repeats"], facts["shuffled"], facts["examples"], facts["scored"]) == (1, False, 200, 160)
-    assert [one["name"] for one in facts["standings"]][0].startswith("PA")
+    assert facts["standings"][0]["name"].startswith("PA")
     assert facts == facts | answer("compare", data, "--in-order", "--only", "pa", "--prefix", 0.2) | {
         "standings": facts["standings"]
     }, "the times aside it is repeatable"
@@ -38,4 +38,4 @@ def test_the_plot(data, tmp_path, ending):
 def test_what_makes_no_sense(data):
     assert "--only must begin the name" in call("compare", data, "--only", "nobody", code=2).stderr
     assert "--prefix must lie between 0 and 1; got 2" in call("compare", data, "--prefix", 2, code=2).stderr
-    assert "no such file" in call("compare", "nowhere.csv", code=2).stderr.lower()
+    assert "nowhere.csv: A file is needed" in call("compare", "nowhere.csv", code=2).stderr

@@ -75,7 +75,7 @@ def test_the_average(covariance, classes):
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 10.0]))
 def test_the_bound_on_mistakes(seed, r):
-    """Theorem 2 with the full matrix, for the comparator that made the labels, at several lengths."""
+    """The paper's theorem with the full matrix, for the comparator that made the labels, at several lengths."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(80, 4))
     direction = rng.normal(size=4)

@@ -10,7 +10,7 @@ Gentile, C. (2001). A New Approximate Maximal Margin Classification Algorithm. J
             k = k + 1
 
 Updates: with B = √8 / alpha and C = √2, if a separator of length 1 has the margin γ (‖x‖ = 1), at most 2 (2 / alpha - 1)² / γ²
-+ 8 / alpha - 4 (its theorem 3 for p = 2); when no update is left to make, the margin is at least (1 - alpha) γ.
++ 8 / alpha - 4; when no update is left to make, the margin is at least (1 - alpha) γ.
 
 Departures: examples are not scaled to length 1 but treated as if they were: the margin is compared with the length of x, the bias
 included, and the step is divided by it. An example of weight c takes c times the step. The other norms of the paper (p > 2) are

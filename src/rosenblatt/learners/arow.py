@@ -9,8 +9,8 @@ Crammer, K., Kulesza, A. and Dredze, M. (2009). Adaptive Regularization of Weigh
             w = w + alpha y Σx
             Σ = Σ - beta Σx xᵀΣ
 
-Mistakes: M of them and U updates without a mistake, for every u with hinge losses h and the matrix X of the updated examples, its
-theorem 2: M ≤ √(r ‖u‖² + uᵀXᵀXu) √(ln det(I + XXᵀ/r) + U) + Σ h - U.
+Mistakes: M of them and U updates without a mistake, for every u with hinge losses h and the matrix X of the updated examples:
+M ≤ √(r ‖u‖² + uᵀXᵀXu) √(ln det(I + XXᵀ/r) + U) + Σ h - U.
 
 Departures: an example of weight c has r / c in place of r, as if it were c examples in one. With ``covariance="diagonal"`` only
 the diagonal of Σ is kept, as in the paper's experiments, and the bound does not hold. With many classes each has a Σ of its own;

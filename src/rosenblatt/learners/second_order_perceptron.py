@@ -7,7 +7,7 @@ Cesa-Bianchi, N., Conconi, A. and Gentile, C. (2005). A Second-Order Perceptron 
         predict the sign of <(A + x xᵀ)⁻¹ θ, x>
         if wrong:  θ = θ + y x,  A = A + x xᵀ
 
-Mistakes, its theorem 3.1: at most D / γ + √((a + uᵀSu) Σ ln(1 + λ / a)) / γ for every unit u and γ > 0, where D is the sum of
+Mistakes: at most D / γ + √((a + uᵀSu) Σ ln(1 + λ / a)) / γ for every unit u and γ > 0, where D is the sum of
 max(0, γ - y <u, x>) over the mistakes, S the sum of their x xᵀ, and λ the eigenvalues of S.
 
 Departures: the same rule is kept as w = A⁻¹θ and Σ = A⁻¹. The score <w, x> is the paper's times 1 + xᵀΣx, so the sign is the
