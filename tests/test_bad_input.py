@@ -21,7 +21,7 @@ EACH = pytest.mark.parametrize("name", LEARNERS)
 EACH_STREAMING = pytest.mark.parametrize("name", STREAMING)
 ALL_CLASSES = [
     rb.Perceptron, rb.AveragedPerceptron, rb.VotedPerceptron, rb.PocketPerceptron, rb.BatchPerceptron, rb.MarginPerceptron,
-    rb.PassiveAggressive, rb.Winnow,
+    rb.PassiveAggressive, rb.Winnow, rb.ROMMA, rb.ALMA, rb.SecondOrderPerceptron, rb.AROW, rb.SoftConfidenceWeighted,
 ]  # fmt: skip
 
 
@@ -257,6 +257,8 @@ def test_starting_weights_for_many_classes():
 POSITIVE = [
     (rb.Perceptron, "eta0"), (rb.AveragedPerceptron, "eta0"), (rb.VotedPerceptron, "eta0"), (rb.PocketPerceptron, "eta0"),
     (rb.MarginPerceptron, "eta0"), (rb.MarginPerceptron, "b"), (rb.PassiveAggressive, "C"), (rb.Winnow, "eta"),
+    (rb.ALMA, "alpha"), (rb.ALMA, "C"),
+    (rb.SecondOrderPerceptron, "a"), (rb.AROW, "r"), (rb.SoftConfidenceWeighted, "C"), (rb.SoftConfidenceWeighted, "phi"),
     (rb.BatchPerceptron, "alpha"), (rb.BatchPerceptron, "epsilon"),
 ]  # fmt: skip
 
@@ -287,7 +289,7 @@ def test_counts(learner, value):
 
 
 @pytest.mark.parametrize("learner", ALL_CLASSES)
-@pytest.mark.parametrize("parameter", ["on_zero", "multiclass", "shuffle", "variant"])
+@pytest.mark.parametrize("parameter", ["on_zero", "multiclass", "shuffle", "variant", "covariance", "readout"])
 @pytest.mark.parametrize("value", ["sometimes", None, 3])
 def test_words(learner, parameter, value):
     X, y = blobs(10, 2)

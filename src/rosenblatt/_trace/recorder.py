@@ -146,7 +146,7 @@ class Recorder:
     def _check_pocket(self, model: Model, table: Table, y: Codes, weight: Floats) -> None:
         """What the pocket does when a run of right answers is long enough: count the mistakes on the whole set."""
         if self._pocket is not None:
-            missed = wrong(model.raw_scores(table, model.state.w, model.state.bias), y, model.rule.on_zero)
+            missed = wrong(model.raw_scores(table, *model.last()), y, model.rule.on_zero)
             self._pocket = min(self._pocket, float(weight[missed].sum() if weight.size else missed.sum()))
 
     def _end(self, model: Model) -> None:
@@ -202,7 +202,7 @@ class BatchRecorder(Recorder):
 
 def weights_of(model: Model) -> Floats:
     """The weights in force, one row for each weight vector, the bias first."""
-    return _stacked(model, model.state.w, model.state.bias)
+    return _stacked(model, *model.last())
 
 
 def readout_of(model: Model) -> Floats:

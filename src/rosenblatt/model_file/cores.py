@@ -59,6 +59,7 @@ def linear_values(model: Model) -> Values:
             place: {field: _in_use(model, part) for field, part in _distinct(group).items()}
             for place, group in _groups(model).items()
         },
+        "memory": [np.ascontiguousarray(array) for array in model.memory.content(model.n_features)],
         "support": None if model.support is None else _support_values(model.support),
     }
 
@@ -68,7 +69,7 @@ _PASSING = ("log_rows", "log_ages", "log_steps", "tile", "columns", "amounts", "
 
 
 def _groups(model: Model) -> dict[str, Any]:
-    """The named tuples of arrays that learning changes: `state`, and what other rules keep besides."""
+    """The named tuples of arrays that learning changes: `state`."""
     return {
         name.lstrip("_"): value
         for name, value in vars(model).items()
@@ -104,7 +105,8 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     )
     _check(isinstance(rule["target"], float) and isinstance(rule["fit_intercept"], bool), "the rule")
     _check(
-        values["readout"] in ("last", "average", "vote") and values["dtype"] in ("float32", "float64"), "the readout"
+        values["readout"] in ("last", "average", "vote", "committee") and values["dtype"] in ("float32", "float64"),
+        "the readout",
     )
     _check(make is not Model or len(rule["params"]) == len(step_parameters(step)), "the rule's numbers")
     count = _count(values["n_features"], "the number of features", _LONGEST)
@@ -129,6 +131,11 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     model.n_features = count
     for place, group in _groups(model).items():
         _fill(model, group, values["arrays"][place])
+    stored = values["memory"]
+    wanted = model.memory.content(count)
+    _check(isinstance(stored, list) and len(stored) == len(wanted), "what the rule keeps besides its weights")
+    for number, target in enumerate(wanted):
+        target[...] = _array(stored[number], "what the rule keeps besides its weights", "f", target.shape)
     model.state.counts[protocol.LOGGED] = 0
     model.state.counts[protocol.POSITION] = 0
     if model.support is not None:

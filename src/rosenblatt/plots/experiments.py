@@ -8,16 +8,18 @@ from numpy.typing import NDArray
 
 from rosenblatt.experiments import (
     CommitteeCurves,
+    Comparison,
     DistanceCurves,
     MarginCurves,
     committee_curves,
+    compare,
     distance_concentration,
     margin_against_mistakes,
 )
 
 from ._style import COLOURS, Drawing
 
-__all__ = ["CommitteeDisplay", "DistanceDisplay", "MarginDisplay"]
+__all__ = ["CommitteeDisplay", "ComparisonDisplay", "DistanceDisplay", "MarginDisplay"]
 
 
 def _with_spread(ax: Any, x: NDArray[Any], runs: NDArray[Any], colour: str, marker: str, label: str) -> None:
@@ -132,3 +134,42 @@ class MarginDisplay(_ExperimentDisplay):
         ax.plot(gamma, curves.bound[order], color="black", linestyle="dashed", label="bound (R/γ)²")
         _with_spread(ax, gamma, curves.mistakes[order], COLOURS[0], "o", "perceptron")
         ax.set(xscale="log", yscale="log", xlabel="margin γ (R = 1)", ylabel="mistakes until convergence")
+
+
+class ComparisonDisplay(Drawing):
+    """Mistake rates of many learners on the same streams: the mean, its spread, and every single run.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `rosenblatt.experiments.compare` returns.
+    """
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+
+    @classmethod
+    def from_experiment(cls, X: Any, y: Any, *, ax: Any = None, **parameters: Any) -> Self:
+        """Run `compare` with these parameters and draw it."""
+        return cls(compare(X, y, **parameters)).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where; None makes a figure.
+
+        Returns
+        -------
+        self
+        """
+        ax, standings = self._axes(ax), self.comparison.standings[::-1]
+        for place, one in enumerate(standings):
+            ax.plot(one.rates, np.full(one.rates.size, place), ".", color=COLOURS[5], alpha=0.4, markersize=4)
+            ax.errorbar(one.rates.mean(), place, xerr=one.rates.std(), fmt="o", color=COLOURS[0], markersize=5)
+        ax.set_yticks(range(len(standings)), [one.name for one in standings], fontsize="small")
+        ax.set(xlabel="mistakes made before learning, share of examples")
+        ax.grid(axis="x", linewidth=0.5, alpha=0.5)
+        return self
