@@ -31,8 +31,11 @@ class Memory:
         What else has to be put back when a call fails.
     scale
         The factor of the weights, one for each weight vector, if they are kept without it.
+    spreads
+        Whether an example may change what is kept of features that it does not have.
     """
 
+    spreads: bool = False
     arrays: Arrays = ()
     by_feature: Arrays = ()
     others: Arrays = ()
@@ -59,6 +62,7 @@ class ScaleFactors(Memory):
         How many weight vectors there are.
     """
 
+    spreads = True
     scale: NDArray[np.float64]
 
     def __init__(self, vectors: int) -> None:
@@ -138,6 +142,8 @@ class FullVariances(Memory):
     vectors, capacity : int
         How many weight vectors and features there is room for.
     """
+
+    spreads = True
 
     def __init__(self, initial: float, vectors: int, capacity: int) -> None:
         size = capacity + 1

@@ -377,7 +377,8 @@ class Model:
         known = self.class_number
         codes = np.array([known.get(label, -1) for label in labels], np.int64)
         arrivals = np.flatnonzero(codes < 0)
-        everything = arrivals.size or self.rule.link != "identity"  # linked weights may be scaled all together
+        # A new class gives the model new arrays, and linked weights may be scaled all together.
+        everything = arrivals.size or self.rule.link != "identity" or self.memory.spreads
         undo = self._snapshot(slice(None) if everything else table.touched())
         try:
             start = 0

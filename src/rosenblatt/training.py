@@ -231,7 +231,8 @@ def margins(scores: Floats, y: Codes) -> Floats:
     true = scores[np.arange(len(y)), y]
     others = scores.copy()
     others[np.arange(len(y)), y] = -math.inf
-    lead: Floats = true - others.max(axis=1)
+    with np.errstate(over="ignore"):  # scores may be finite and yet too far apart for a number
+        lead: Floats = true - others.max(axis=1)
     return lead
 
 

@@ -298,7 +298,7 @@ def test_a_real_interrupt_saves_what_was_learned(tmp_path, model):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["-a", "perzeptron"], "must be one of averaged-perceptron"),
+        (["-a", "perzeptron"], "must be one of alma, arow, averaged-perceptron"),
         (["-a", "p"], "which could be"),
         (["--set", "C"], "--set takes NAME=VALUE"),
         (["--set", "nonsense=1"], "--set must name a parameter of AveragedPerceptron"),
