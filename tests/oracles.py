@@ -210,17 +210,18 @@ def learn_shrinking(step, X, y, *, classes=2, scheme="max", on_zero="update", bi
 
 
 def romma(aggressive):
-    """The shortest w' with y <w', x> >= c and <w', w> >= ‖w‖², by trying which conditions hold with equality."""
+    """The shortest w' with y <w', x> >= 1 and <w', w> >= ‖w‖², both with equality unless the first alone will do."""
 
     def step(margin, wrong, q, length, steps, c):
-        if not (wrong or (aggressive and margin < c)):
+        asked, part = max(1.0, c), min(1.0, c)
+        if not (wrong or (aggressive and margin < asked)):
             return 1.0, 0.0
-        if c * margin >= q * length:  # the new condition alone already gives the other
-            return 0.0, c / q
         gram = np.array([[length, margin], [margin, q]])
-        if np.linalg.det(gram) <= 1e-8 * length * q:
-            return 0.0, c / q
-        return tuple(np.linalg.solve(gram, [length, c]))
+        if asked * margin >= q * length or np.linalg.det(gram) <= 1e-8 * length * q:
+            shrink, tau = 0.0, asked / q  # the new condition alone
+        else:
+            shrink, tau = np.linalg.solve(gram, [length, asked])
+        return 1 + part * (shrink - 1), part * tau
 
     return step
 

@@ -9,10 +9,11 @@ Li, Y. and Long, P. M. (2002). The Relaxed Online Maximum Margin Algorithm. Mach
 
 Mistakes: at most (R / γ)², if every ‖x‖ ≤ R and a separator of length 1 has the margin γ; the same for the aggressive variant.
 
-Departures: an example of weight c asks for y <w', x> >= c. Where no w' meets both conditions, because x points against w, which
-happens only on data that cannot be separated, the new one alone counts. ‖w‖ grows with every mistake, on such data without end:
-it is held at 1e50, where 1 is nothing beside a score and only the direction matters. With many classes w are the stacked weights;
-x stands once for the true class and, with the scheme's shares, against its rivals.
+Departures: an example of weight c > 1 asks for y <w', x> >= c, one of weight c < 1 goes the share c of the way from w to w'.
+Where no w' meets both conditions, because x points against w, which happens only on inseparable data, the new one alone counts.
+‖w‖ grows with every mistake, on such data without end: it is held at 1e50, where 1 is nothing beside a score and only the direction
+matters. With many classes w are the stacked weights; x stands once for the true class and, with the scheme's shares, against its
+rivals.
 """
 
 import math
@@ -30,14 +31,15 @@ def step(
     margin: float, sq_norm: float, w_sq_norm: float, steps: float, weight: float, aggressive: float
 ) -> tuple[float, float]:
     """By what factor to shrink (or stretch) w, and how much of y·x to add."""
-    if margin > 0.0 and (aggressive == 0.0 or margin >= weight):
+    asked, part = max(1.0, weight), min(1.0, weight)
+    if margin > 0.0 and (aggressive == 0.0 or margin >= asked):
         return 1.0, 0.0
     both = sq_norm * w_sq_norm
     rest = both - margin * margin
-    if weight * margin >= both or rest <= PARALLEL * both:
-        return 0.0, weight / sq_norm
-    shrink = (both - weight * margin) / rest
-    tau = w_sq_norm * (weight - margin) / rest
+    shrink, tau = 0.0, asked / sq_norm
+    if asked * margin < both and rest > PARALLEL * both:
+        shrink, tau = (both - asked * margin) / rest, w_sq_norm * (asked - margin) / rest
+    shrink, tau = part * shrink + (1.0 - part), part * tau
     longer = shrink * shrink * w_sq_norm + 2.0 * shrink * tau * margin + tau * tau * sq_norm
     held = math.sqrt(LONGEST / max(LONGEST, longer))
     return shrink * held, tau * held
