@@ -189,11 +189,10 @@ import json, sys
 import numpy as np
 sys.path.insert(0, {folder!r})
 import my_rules
-from rosenblatt.compiling import compile_step
 
 X = np.arange(40.0).reshape(10, 4) - 20
 model = my_rules.Mine(C=0.25).fit(X, np.arange(10) % 2)
-kernels = compile_step(type(model)._step)
+kernels = model.model_._kernels
 stats = [(k.stats.cache_hits, k.stats.cache_misses) for k in vars(kernels).values() if hasattr(k, "stats")]
 hits = sum(sum(h.values()) for h, _ in stats)
 misses = sum(sum(m.values()) for _, m in stats)
