@@ -17,7 +17,9 @@ SKLEARN = """
 import sys
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import Perceptron
-Perceptron(max_iter=10, tol=None).fit(*load_svmlight_file(sys.argv[1]))
+X, y = load_svmlight_file(sys.argv[1])
+X.indices, X.indptr = X.indices.astype("int32"), X.indptr.astype("int32")  # it takes no others for a fit
+Perceptron(max_iter=10, tol=None).fit(X, y)
 """
 
 
