@@ -2,7 +2,7 @@
 
 import typer
 
-from rosenblatt.cli import demo
+from rosenblatt.cli import demo, lab
 
 __all__ = ["app", "main"]
 
@@ -14,6 +14,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("demo")(demo.demo)
+app.command("lab")(lab.lab)
 
 
 @app.callback(invoke_without_command=True)
