@@ -11,7 +11,7 @@ __all__ = ["catalogue", "learners"]
 
 HIDDEN = {
     "budget", "budget_policy", "block_size", "class_weight", "early_stopping", "max_support", "n_iter_no_change", "n_jobs",
-    "normalize", "tol", "validation_fraction", "verbose", "warm_start",
+    "normalize", "readout", "tol", "validation_fraction", "verbose", "warm_start",
 }  # fmt: skip
 """Parameters that change nothing that a trace shows, or that a trace refuses."""
 

@@ -165,8 +165,7 @@ def _problem(body: Body) -> tuple[Floats, Any, Body]:
         raise ValueError(
             f"There may be {MOST_CLASSES} classes at most; got {len(set(labels)):,}. Choose another label column."
         )
-    arguments = {"algorithm": body.get("algorithm", "perceptron"), **(body.get("parameters") or {})}
-    arguments = {key: value for key, value in arguments.items() if value is not None}
+    arguments = {"algorithm": body.get("algorithm", "perceptron"), **_parameters(body)}
     if body.get("classes"):
         arguments["classes"] = body["classes"]
     passes = arguments.get("max_iter", 1)
@@ -176,6 +175,26 @@ def _problem(body: Body) -> tuple[Floats, Any, Body]:
             f"{passes * len(points):,}. Lower the number of passes to {MOST_VISITS // len(points):,}."
         )
     return np.array(points, dtype=np.float64), np.array(labels), arguments
+
+
+def _parameters(body: Body) -> Body:
+    """Those of the learner that the page shows: not how much of a run is kept, nor what would print or refuse."""
+    from .catalogue import catalogue
+
+    given = body.get("parameters")
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise ValueError(f"The parameters must be an object; got {given!r}. Reload the page.")
+    algorithm = body.get("algorithm", "perceptron")
+    shown = [one["parameters"] for one in catalogue()["learners"] if one["name"] == algorithm]
+    known = {"init", *(parameter["name"] for parameters in shown for parameter in parameters)}
+    unknown = sorted(set(given) - known)
+    if shown and unknown:
+        raise ValueError(
+            f"The parameters of {algorithm} in the lab must be among {', '.join(sorted(known))}; got {unknown[0]!r}. Leave it out."
+        )
+    return {key: value for key, value in given.items() if value is not None}
 
 
 def _is_number(value: Any) -> bool:

@@ -71,11 +71,12 @@ class Lab {
         h("nav", {"aria-label": "The lab"}, link, this.exports.element, h("button", {type: "button", title: "Keys (?)", onclick: () => this.help.showModal()}, "Keys"), this.themeButton)),
       h("main", {class: "layout"},
         h("div", {class: "side"}, this.dataPanel.element, this.learnerPanel.element),
-        h("div", {class: "centre"},
-          h("section", {class: "card stage", "aria-label": "The plane and the run"},
-            h("h2", {class: "hidden"}, "Watch"), this.plane.element, this.sentence, this.message, this.busy, this.transport.element),
-          this.board.element),
-        h("div", {class: "side right"}, this.code.element, this.proof.element, this.vectors.element, this.readouts.element, this.certificateCard.element)),
+        h("section", {class: "card stage", "aria-label": "The plane and the run"},
+          h("header", {}, h("h2", {}, h("span", {class: "number", "aria-hidden": "true"}, "3"), "Watch"), this.plane.hint),
+          this.plane.element, this.sentence, this.message, this.busy, this.transport.element),
+        h("div", {class: "right"}, this.code.element, this.proof.element),
+        this.board.element,
+        h("div", {class: "cards"}, this.vectors.element, this.readouts.element, this.certificateCard.element)),
       this.status, this.help);
     this.setTheme(this.remembered());
     this.listeners = [
@@ -213,7 +214,10 @@ class Lab {
   undo() { this.back(this.history.undo({data: this.data, state: this.state})); }
   redo() { this.back(this.history.redo({data: this.data, state: this.state})); }
 
-  touch() { this.touched = true; }
+  touch() {
+    this.touched = true;
+    this.plane.hint.textContent = this.plane.hintText();
+  }
 
   edit(changes) {
     this.data = {...this.data, preset: null, ...changes};

@@ -6,7 +6,7 @@ const TITLES = {
   max_iter: "passes", fit_intercept: "bias", on_zero: "a score of 0", multiclass: "many classes", shuffle: "order", random_state: "seed",
 };
 const WORDS = {
-  on_zero: {update: "is a mistake", positive: "means +1", keep: "is no mistake"},
+  on_zero: {update: "a mistake", positive: "means +1", keep: "no mistake"},
   shuffle: {false: "as drawn", true: "shuffled", replacement: "with replacement"},
 };
 
@@ -74,6 +74,6 @@ export class LearnerPanel {
         else this.lab.complain(`Starting weights must be numbers with commas between them, such as −1, 0, 0; got “${input.value}”.`);
       },
     });
-    return [h("label", {for: id, title: "Weights to start from, the bias first. Many classes: a row each, separated by semicolons."}, "start from w ="), input];
+    return [h("label", {for: id, title: "Weights to start from, the bias first. Many classes: a row each, separated by semicolons."}, "start w"), input];
   }
 }

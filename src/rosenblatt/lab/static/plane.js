@@ -14,7 +14,7 @@ export class Plane {
     this.box = [-5, -3.75, 5, 3.75];
     this.cursor = null;
     this.selected = -1;
-    this.layers = Object.fromEntries(["regions", "axes", "proof", "run", "points", "front"].map(name =>
+    this.layers = Object.fromEntries(["regions", "axes", "run", "proof", "points", "front"].map(name =>
       [name, draw("g", {class: `layer-${name}`})]));
     this.canvas = h("canvas", {class: "field", "aria-hidden": "true"});
     this.svg = draw("svg", {
@@ -23,7 +23,7 @@ export class Plane {
       "aria-label": "The plane. Arrow keys move a cursor, Enter adds a point, Delete removes the nearest, brackets choose a point, Alt and arrows move it.",
     }, ...Object.values(this.layers));
     this.hint = h("p", {class: "hint"});
-    this.element = h("div", {class: "plane-frame"}, this.canvas, this.svg, this.hint);
+    this.element = h("div", {class: "plane-frame"}, this.canvas, this.svg);
     this.listen();
   }
 
@@ -111,7 +111,8 @@ export class Plane {
   // ---------------------------------------------------------------- points
 
   drawPoints() {
-    const {data} = this.lab, size = data.X.length > 600 ? 4.5 : data.X.length > 150 ? 6.5 : 9;
+    const {data} = this.lab, small = this.svg.clientWidth && this.svg.clientWidth < 520;
+    const size = (data.X.length > 600 ? 4.5 : data.X.length > 150 ? 6.5 : 9) * (small ? 1.6 : 1);
     this.size = size;
     this.marks = this.positions().map(([x, y], k) => {
       const code = data.classes.indexOf(data.y[k]);
@@ -136,7 +137,8 @@ export class Plane {
   }
 
   nearest(x, y) {
-    let best = -1, distance = NEAR;
+    // A finger needs more room than a mouse, in pixels of the screen.
+    let best = -1, distance = NEAR * Math.max(1, WIDTH / (this.svg.clientWidth || WIDTH));
     this.positions().forEach(([u, v], k) => {
       const away = Math.hypot(this.px(u) - x, this.py(v) - y);
       if (away <= distance) { best = k; distance = away; }
@@ -326,7 +328,7 @@ export class Plane {
   paintKernel(run, frame) {
     const key = `${this.box}`;
     if (this.fieldOf !== run || this.fieldKey !== key) {
-      const fine = run.examples > 500 ? 0.5 : 1;
+      const fine = run.examples > 500 ? 0.5 : run.examples > 150 ? 1 : 1.75;
       this.grid = new Grid(this.box, Math.round(120 * fine), Math.round(90 * fine));
       this.field = new KernelField(run, this.grid);
       this.fieldOf = run;
@@ -379,7 +381,7 @@ export class Plane {
       if (common) {
         const x = this.px(common.point[0]), y = this.py(common.point[1] ?? 0);
         shown.push(draw("path", {class: "common", d: `M${x - 9} ${y - 9}L${x + 9} ${y + 9}M${x - 9} ${y + 9}L${x + 9} ${y - 9}`}));
-        shown.push(draw("text", {class: "note", x: x + 14, y: y + 5}, common.kind === "hulls" ? "in both hulls" : "Σ λ·y·x = 0"));
+        shown.push(draw("text", {class: "note", x: x + 14, y: y + 20}, common.kind === "hulls" ? "in both hulls" : "Σ λ·y·x = 0"));
       }
     }
     this.layers.proof.replaceChildren(...shown);

@@ -135,7 +135,7 @@ export class CertificateCard {
     fact("R", number(certificate.radius));
     if (certificate.status === "separable") {
       const [low, high] = certificate.margin;
-      fact("γ", low === high ? number(low) : `${number(low, 5)} to ${number(high, 5)}`);
+      fact("γ", number(low, 5) === number(high, 5) ? number(low, 5) : `${number(low, 5)} to ${number(high, 5)}`);
       fact("(R/γ)²", `at most ${number(certificate.bound)} mistakes from zero weights`);
       if (certificate.separator.length === 1) fact("u", vectorText(certificate.separator[0]));
     } else if (certificate.combination) {

@@ -78,6 +78,7 @@ export class Transport {
     if (!lab.run) return;
     if (lab.frame >= lab.run.last) lab.go(0);
     this.playing = true;
+    lab.touch();
     this.dress();
     lab.quiet(true);
     let last = performance.now(), owed = 1;

@@ -17,15 +17,17 @@ export class Vectors {
     this.element.hidden = !run || run.kind === "dual";
     if (this.element.hidden) return;
     this.bars = run.width > 2;
-    let reach = 1e-9, low = 0, high = 0;
+    let low = 0, high = 0, [x0, y0, x1, y1] = [0, 0, 0, 0];
     for (const weights of run.steps.vectors) for (const row of weights) {
-      const part = run.bias ? row.slice(1) : row;
       if (this.bars) for (const value of row) { low = Math.min(low, value); high = Math.max(high, value); }
-      else reach = Math.max(reach, Math.hypot(...part));
+      const [x, y] = this.flat(row);
+      x0 = Math.min(x0, x); x1 = Math.max(x1, x); y0 = Math.min(y0, y); y1 = Math.max(y1, y);
     }
     this.low = low;
     this.high = high === low ? low + 1 : high;
-    this.reach = reach;
+    // All weights of the run fit, with the origin among them, so that the scale stays while it is played.
+    this.unit = Math.min((WIDTH - 120) / (x1 - x0 || 1), (HEIGHT - 50) / (y1 - y0 || 1));
+    this.origin = [WIDTH / 2 - this.unit * (x0 + x1) / 2, HEIGHT / 2 + this.unit * (y0 + y1) / 2];
   }
 
   show() {
@@ -47,10 +49,13 @@ export class Vectors {
     return `${vector(old)} + ${vector(by)} = ${vector(own)}${run.bias ? `, bias ${number(before[0][0])} → ${number(now[0][0])}` : ""}`;
   }
 
+  flat(row) {
+    return this.lab.run.bias ? [row[1], row[2] ?? 0] : [row[0], row[1] ?? 0];
+  }
+
   showArrows(run, step, phase, before, now) {
-    const unit = 0.42 * HEIGHT / this.reach, cx = WIDTH / 2, cy = HEIGHT / 2, shown = [];
+    const {unit, origin: [cx, cy]} = this, shown = [];
     shown.push(draw("path", {class: "axis", d: `M0 ${cy}H${WIDTH}M${cx} 0V${HEIGHT}`}));
-    const flat = row => run.bias ? [row[1], row[2] ?? 0] : [row[0], row[1] ?? 0];
     const arrow = ([x, y], [u, v], kind, colour, name) => {
       const from = [cx + x * unit, cy - y * unit], to = [cx + u * unit, cy - v * unit];
       const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
@@ -60,7 +65,7 @@ export class Vectors {
       const neck = [to[0] - back * Math.cos(turn), to[1] - back * Math.sin(turn)];
       shown.push(draw("line", {class: `vector ${kind}`, x1: from[0], y1: from[1], x2: neck[0], y2: neck[1], ...look}));
       shown.push(draw("path", {class: `vector-head ${kind}`, d: `M0-5 ${back} 0 0 5Z`, transform: `translate(${neck}) rotate(${turn * 180 / Math.PI})`, ...look}));
-      if (name) {
+      if (name && length > 24) {
         const side = to[0] > WIDTH - 60 ? -1 : 1;
         const y2 = Math.min(HEIGHT - 6, Math.max(12, (from[1] + to[1]) / 2 - 6));
         shown.push(draw("text", {class: "vector-name", x: (from[0] + to[0]) / 2 + 8 * side, y: y2, "text-anchor": side < 0 ? "end" : "start"}, name));
@@ -69,12 +74,12 @@ export class Vectors {
     now.forEach((row, k) => {
       const colour = now.length > 1 ? COLOURS[run.codes[k]] : null, moved = phase === "update" && row.some((v, j) => v !== before[k][j]);
       if (moved) {
-        arrow([0, 0], flat(before[k]), "old", colour, now.length > 1 ? "" : "w before");
+        arrow([0, 0], this.flat(before[k]), "old", colour, now.length > 1 ? "" : "w before");
         const example = run.steps.example[step];
         const own = now.length > 1 || example === null ? null : COLOURS[run.data.classes.indexOf(run.data.y[example])];
-        arrow(flat(before[k]), flat(row), "by", own ?? colour, now.length > 1 || run.kind === "logarithms" ? "" : example === null ? "Σ" : "y·x");
+        arrow(this.flat(before[k]), this.flat(row), "by", own ?? colour, now.length > 1 || run.kind === "logarithms" ? "" : example === null ? "Σ" : "y·x");
       }
-      arrow([0, 0], flat(row), "new", colour, now.length > 1 ? label(run.classes[k]) : moved ? "w after" : "w");
+      arrow([0, 0], this.flat(row), "new", colour, now.length > 1 ? label(run.classes[k]) : moved ? "w after" : "w");
     });
     this.svg.replaceChildren(...shown);
   }
@@ -84,10 +89,10 @@ export class Vectors {
     const y = value => HEIGHT - 14 - (value - this.low) / (this.high - this.low) * (HEIGHT - 28);
     const deep = Math.max(1, now.length);
     now.forEach((row, k) => row.forEach((value, j) => {
-      const panel = run.features[j].endsWith("(panel)"), from = Math.min(y(0), y(value));
+      const name = run.bias && j === 0 ? "bias" : run.data.features?.[j - (run.bias ? 1 : 0)] ?? run.features[j], panel = name.endsWith("(panel)"), from = Math.min(y(0), y(value));
       const bar = draw("rect", {
         class: `bar${panel ? " panel" : ""}`, x: j * wide + wide * (0.1 + 0.8 * k / deep), width: wide * 0.8 / deep, y: from, height: Math.max(1, Math.abs(y(value) - y(0))),
-      }, draw("title", {}, `${run.features[j]}: ${number(value)}`));
+      }, draw("title", {}, `${name}: ${number(value)}`));
       if (deep > 1) bar.setAttribute("fill", COLOURS[run.codes[k]]);
       shown.push(bar);
     }));
