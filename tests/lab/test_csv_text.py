@@ -24,7 +24,7 @@ def test_header_and_words():
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_separators_ends_and_the_mark_of_spreadsheets(separator, end):
-    text = "\ufeff" + separator.join("1 2 1".split()) + end + separator.join("2 1 -1".split()) + end
+    text = "\ufeff" + separator.join(["1", "2", "1"]) + end + separator.join(["2", "1", "-1"]) + end
     found = read(text)
     assert (found["X"], found["y"], found["columns"]) == ([[1, 2], [2, 1]], [1, -1], ["x1", "x2", "y"])
 

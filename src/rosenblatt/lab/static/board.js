@@ -2,7 +2,7 @@
 
 import {copy, h} from "./dom.js";
 
-const PAGE = 60;
+const PAGE = 40, TALLEST = 350, REST = 60;
 
 export class Board {
   constructor(lab) {
@@ -23,11 +23,21 @@ export class Board {
 
   load() {
     const {run} = this.lab;
+    clearTimeout(this.resting);
+    this.row = 0;
     this.page = -1;
     this.head.replaceChildren(h("tr", {}, (run?.table.headings ?? []).map(one => h("th", {scope: "col"}, one))));
     this.body.replaceChildren();
     this.note.textContent = run?.note ?? "";
     this.note.hidden = !run?.note;
+    if (!run?.length) return;
+    // The height is measured once and then held: a scroller of fixed size can be laid out without looking at the whole page.
+    this.scroller.style.contain = "none";
+    this.scroller.style.height = "auto";
+    this.turn(0);
+    this.scroller.style.height = `${Math.min(TALLEST, this.scroller.scrollHeight + 16)}px`;
+    this.scroller.style.contain = "strict";
+    this.headHeight = this.head.offsetHeight;
   }
 
   show() {
@@ -35,16 +45,26 @@ export class Board {
     if (!run) return;
     const {step, phase} = run.frames[frame];
     const row = phase === "end" ? run.length : Math.max(0, step);
-    const page = Math.floor(row / PAGE);
-    if (page !== this.page) this.turn(page);
+    const page = Math.floor(row / PAGE), leap = Math.abs(row - this.row) > 1;
+    this.row = row;
+    clearTimeout(this.resting);
+    if (page !== this.page) {
+      // Who scrubs over hundreds of rows reads none of them: the page is written when the play head rests.
+      if (leap && this.page >= 0) { this.resting = setTimeout(() => { this.turn(page); this.mark(row); }, REST); return; }
+      this.turn(page);
+    }
+    this.mark(row);
+  }
+
+  mark(row) {
     this.current?.removeAttribute("class");
     this.current?.removeAttribute("aria-current");
-    this.current = this.body.children[row - page * PAGE];
+    this.current = this.body.children[row - this.page * PAGE];
     if (!this.current) return;
     this.current.className = "now";
     this.current.setAttribute("aria-current", "step");
     // Not scrollIntoView, which would scroll the whole page under the reader's hands.
-    const top = this.current.offsetTop - this.head.offsetHeight, bottom = this.current.offsetTop + this.current.offsetHeight;
+    const top = this.current.offsetTop - this.headHeight, bottom = this.current.offsetTop + this.current.offsetHeight;
     const view = this.scroller;
     if (top < view.scrollTop) view.scrollTop = top;
     else if (bottom > view.scrollTop + view.clientHeight) view.scrollTop = bottom - view.clientHeight;

@@ -57,7 +57,7 @@ export class ExportMenu {
     this.button = h("button", {type: "button", "aria-haspopup": "menu", "aria-expanded": "false", onclick: () => this.menu.hidden ? this.open() : this.close()}, "Export");
     this.element = h("div", {class: "menu-holder"}, this.button, this.menu);
     this.menu.addEventListener("keydown", event => {
-      const items = [...this.menu.children], at = items.indexOf(document.activeElement);
+      const items = [...this.menu.children], at = items.indexOf(this.menu.getRootNode().activeElement);
       const by = {ArrowDown: 1, ArrowUp: -1}[event.key];
       if (by) items[(at + by + items.length) % items.length].focus();
       else if (event.key === "Escape") { this.close(); this.button.focus(); }

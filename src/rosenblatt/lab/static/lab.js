@@ -197,6 +197,7 @@ class Lab {
   }
 
   remember() {
+    this.complain("");
     this.history.remember({data: this.data, state: this.state});
   }
 
@@ -236,6 +237,7 @@ class Lab {
 
   move(index, point) {
     this.touch();
+    this.complain("");
     const flat = this.data.X[0].length === 1;
     this.edit({X: this.data.X.map((x, k) => k === index ? (flat ? [point[0]] : point) : x)});
   }
@@ -296,9 +298,7 @@ class Lab {
 
   async attempt(action) {
     try {
-      const answer = await action();
-      this.complain("");
-      return answer;
+      return await action();
     } catch (error) {
       this.complain(error.message);
       return null;

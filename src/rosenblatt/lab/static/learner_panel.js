@@ -34,7 +34,11 @@ export class LearnerPanel {
       .filter(one => (one.name !== "multiclass" || many) && (one.name !== "random_state" || state.parameters.shuffle))
       .map(one => this.field(one, state.parameters[one.name] ?? one.default));
     if (learner.name !== "kernel") fields.push(this.init(state.parameters.init));
+    // Who changes a parameter by keyboard stays at it.
+    const active = this.fields.getRootNode().activeElement;
+    const held = this.fields.contains(active) ? active.dataset.name : null;
     this.fields.replaceChildren(...fields.flat());
+    if (held) this.fields.querySelector(`[data-name="${held}"]`)?.focus();
   }
 
   field(one, value) {
@@ -57,6 +61,7 @@ export class LearnerPanel {
         },
       });
     }
+    input.dataset.name = one.name;
     return [h("label", {for: id, title: one.help}, TITLES[one.name] ?? one.name), input];
   }
 
@@ -74,6 +79,7 @@ export class LearnerPanel {
         else this.lab.complain(`Starting weights must be numbers with commas between them, such as −1, 0, 0; got “${input.value}”.`);
       },
     });
+    input.dataset.name = "init";
     return [h("label", {for: id, title: "Weights to start from, the bias first. Many classes: a row each, separated by semicolons."}, "start w"), input];
   }
 }

@@ -220,7 +220,8 @@ export class Plane {
     } else if (event.key === "[" || event.key === "]") {
       const n = lab.data.X.length;
       if (!n) return;
-      this.selected = (this.selected + (event.key === "]" ? 1 : n - 1) + n) % n;
+      const from = this.selected < 0 && event.key === "[" ? 0 : this.selected;
+      this.selected = (from + (event.key === "]" ? 1 : n - 1) + n) % n;
       const [x, y] = lab.data.X[this.selected];
       this.cursor = [this.px(x), this.py(y)];
       lab.say(`Point ${this.selected + 1} of ${n}, class ${label(lab.data.y[this.selected])}, at ${number(x)}, ${number(y)}`);
