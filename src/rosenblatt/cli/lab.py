@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from rosenblatt.cli._errors import Failure
+
 __all__ = ["lab"]
 
 
@@ -20,15 +22,16 @@ def lab(
       rosenblatt lab
       rosenblatt lab --port 0 --no-browser
     """
+    from rosenblatt._bases import with_sklearn
+
+    with_sklearn()  # a run of the lab is the library's own `fit`, watched
     from rosenblatt.lab.server import Server, serve
 
     try:
         Server(port).server_close()
     except OSError as error:
-        typer.echo(
-            f"rosenblatt: port {port} cannot be listened on: {error.strerror or error}. Choose another with --port, or 0 for "
-            "any that is free.",
-            err=True,
-        )
-        raise typer.Exit(1) from error
+        raise Failure(
+            f"port {port} cannot be listened on: {error.strerror or error}. Choose another with --port, or 0 for any that is "
+            "free."
+        ) from error
     serve(port, browser)

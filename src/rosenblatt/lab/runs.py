@@ -192,7 +192,7 @@ def _parameters(body: Body) -> Body:
     unknown = sorted(set(given) - known)
     if shown and unknown:
         raise ValueError(
-            f"The parameters of {algorithm} in the lab must be among {', '.join(sorted(known))}; got {unknown[0]!r}. Leave it out."
+            f"The parameters of {algorithm} must be among {', '.join(sorted(known))}; got {unknown[0]!r}. Leave it out."
         )
     return {key: value for key, value in given.items() if value is not None}
 

@@ -158,6 +158,11 @@ export class Run {
 
   movement(step) {
     const {steps} = this, moves = steps.moves[step], example = steps.example[step];
+    if (!moves) {
+      const [before, after] = [this.steps.vectors[steps.before[step]], this.steps.vectors[steps.after[step]]];
+      if (after.length > 1) return "the weights of the classes move.";
+      return `w + ${vector(after[0].map((value, k) => Number((value - before[0][k]).toPrecision(12))))} = ${vector(after[0])}.`;
+    }
     if (this.kind === "dual") return `example ${example + 1} becomes a support point: w gains ${this.signed(moves)} φ(x${example + 1}).`;
     const x = [...(this.bias ? [1] : []), ...this.data.X[example]];
     if (this.kind === "logarithms") return `the weights are multiplied by exp(${this.signed(moves)} · ${vector(x)}).`;

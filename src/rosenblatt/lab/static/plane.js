@@ -348,7 +348,7 @@ export class Plane {
       shown.push(draw("circle", {class: `ring ${right ? "right" : "wrong"}`, cx: this.px(x), cy: this.py(y), r: this.size + 8}));
     }
     if (run.kind === "dual") return;
-    if (looked.length === 1 && phase === "update" && run.kind === "weights" && !this.flat() && run.start.length === 1) {
+    if (looked.length === 1 && phase === "update" && run.kind === "weights" && !this.flat() && run.start.length === 1 && run.steps.moves[step]) {
       const [x, y] = places[looked[0]], by = run.steps.moves[step][0];
       const size = Math.hypot(x, y) || 1;
       this.arrow(shown, [x, y], [60 * Math.sign(by) * x / size, 60 * Math.sign(by) * y / size], COLOURS[run.data.classes.indexOf(run.data.y[looked[0]])], by > 0 ? "+x" : "−x");
