@@ -14,7 +14,7 @@ export class Plane {
     this.box = [-5, -3.75, 5, 3.75];
     this.cursor = null;
     this.selected = -1;
-    this.layers = Object.fromEntries(["regions", "axes", "run", "proof", "points", "front"].map(name =>
+    this.layers = Object.fromEntries(["regions", "axes", "run", "points", "proof", "front"].map(name =>
       [name, draw("g", {class: `layer-${name}`})]));
     this.canvas = h("canvas", {class: "field", "aria-hidden": "true"});
     this.svg = draw("svg", {
@@ -272,6 +272,8 @@ export class Plane {
     const [w] = weights, length = Math.hypot(w[1], w[2]);
     if (!length) return;
     this.band(run, w, length, shown);
+    const {step, phase} = run.frames[this.lab.frame];
+    if (phase === "update") this.segment(run.plane(run.steps.vectors[run.steps.before[step]])[0], "boundary before", shown);
     this.segment(w, "boundary", shown);
     const [x0, y0, x1, y1] = this.box, cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
     const off = (w[0] + w[1] * cx + w[2] * cy) / length ** 2;
@@ -314,7 +316,9 @@ export class Plane {
     const turn = Math.atan2(-b, a) * 180 / Math.PI, look = colour ? {stroke: colour} : {};
     shown.push(draw("line", {class: "arrow", x1: from[0], y1: from[1], x2: to[0], y2: to[1], ...look}));
     shown.push(draw("path", {class: "arrow-head", d: "M0-6 14 0 0 6Z", transform: `translate(${to[0]} ${to[1]}) rotate(${turn})`, ...(colour ? {fill: colour} : {})}));
-    if (name) shown.push(draw("text", {class: "arrow-name", x: to[0] + a * 0.25 + 4, y: to[1] - b * 0.25 + 5}, name));
+    if (name) shown.push(draw("text", {
+      class: "arrow-name", x: to[0] + (a < 0 ? -18 : 18), y: to[1] + (b < 0 ? 20 : -6), "text-anchor": a < 0 ? "end" : "start",
+    }, name));
   }
 
   moveAlong(run, shown) {
