@@ -1,7 +1,6 @@
 """The page in a real browser: what a visitor does, and what is then to be seen."""
 
 import json
-import re
 import threading
 from pathlib import Path
 
@@ -500,19 +499,30 @@ def test_colours_follow_the_system_and_the_button(page):
     page.evaluate("() => localStorage.clear()")
 
 
-def test_a_page_from_elsewhere_gets_nothing(context, address):
-    """A page of another origin in the same browser: its requests are refused and its frame stays empty."""
+def test_a_page_from_elsewhere_gets_nothing(context, address, monkeypatch):
+    """A page of another origin in the same browser: nothing that it asks reaches the library, and it reads nothing."""
+    reached = []
     with Server(0) as other:
         threading.Thread(target=other.serve_forever, daemon=True).start()
         page = context.new_page()
-        page.goto(re.sub("127.0.0.1", "localhost", other.address) + "icon.svg")
-        blocked = page.evaluate(
-            """async address => {
-                try { return (await fetch(address + "api/catalogue", {method: "POST", mode: "no-cors", body: "{}"})).type }
-                catch (error) { return "refused" }
-            }""",
-            address,
+        # An answer of another server, which has no policy of its own on what its page may ask.
+        page.route(
+            "**/elsewhere", lambda route: route.fulfill(body="<title>elsewhere</title>", content_type="text/html")
         )
-        assert blocked in ("refused", "opaque")
+        page.goto(f"http://localhost:{other.port}/elsewhere")
+        monkeypatch.setattr("rosenblatt.lab.server.answer", lambda name, body: reached.append(name) or {})
+        for mode, kind in (("cors", "application/json"), ("cors", "text/plain"), ("no-cors", "text/plain")):
+            read = page.evaluate(
+                """async ([address, mode, kind]) => {
+                    try {
+                        const answer = await fetch(address + "api/catalogue",
+                            {method: "POST", mode, headers: {"Content-Type": kind}, body: "{}"});
+                        return await answer.text();
+                    } catch (error) { return "refused" }
+                }""",
+                [address, mode, kind],
+            )
+            assert read in ("refused", "")
         page.close()
         other.shutdown()
+    assert not reached
