@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import typer
 
-from rosenblatt.cli import certify, compare, demo, evaluate, inspect, predict, stream, trace, train
+from rosenblatt.cli import certify, compare, demo, evaluate, inspect, lab, predict, stream, trace, train
 from rosenblatt.cli._errors import reported
 
 __all__ = ["app", "main"]
@@ -45,7 +45,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 app.callback(invoke_without_command=True, help=_help(root))(root)
 for command in (
     train.train, predict.predict, evaluate.evaluate, stream.stream, inspect.inspect, trace.trace, certify.certify,
-    compare.compare, demo.demo,
+    compare.compare, lab.lab, demo.demo,
 ):  # fmt: skip
     app.command(command.__name__, help=_help(command))(reported(command))
 
