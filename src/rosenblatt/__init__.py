@@ -3,10 +3,13 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from ._load import load
+    from ._progressive import progressive
     from ._trace import Trace, trace
+    from .data import read, stream
     from .learners.averaged_perceptron import AveragedPerceptron
     from .learners.batch_perceptron import BatchPerceptron
     from .learners.kernel_perceptron import KernelPerceptron
@@ -32,8 +35,12 @@ __all__ = [
     "VotedPerceptron",
     "Winnow",
     "certify",
+    "load",
     "margin",
+    "progressive",
+    "read",
     "rule",
+    "stream",
     "trace",
 ]
 
@@ -50,8 +57,12 @@ _HOME = {
     "VotedPerceptron": "learners.voted_perceptron",
     "Winnow": "learners.winnow",
     "certify": "theory",
+    "load": "_load",
     "margin": "theory",
+    "progressive": "_progressive",
+    "read": "data",
     "rule": "rules",
+    "stream": "data",
     "trace": "_trace",
 }
 

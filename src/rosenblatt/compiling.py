@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numba
 
-__all__ = ["Kernels", "cache_folder", "compile_step", "shared_kernels", "step_parameters"]
+__all__ = ["Kernels", "cache_folder", "compile_step", "load_module", "shared_kernels", "step_parameters", "step_source"]
 
 Step = Callable[..., float]
 Kernels = types.ModuleType
@@ -159,13 +159,13 @@ def compile_step(step: Step) -> Kernels:
     functions = "\n\n".join(text for kind, text in parts.values() if kind == "function")
     imports = "\n".join(text for kind, text in parts.values() if kind == "import")
     source = _RULE_TEMPLATE.format(imports=imports, functions=functions, step=step.__name__, cache=True, **fill)
-    return _load(f"rule_{step.__name__}", source)
+    return load_module(f"rule_{step.__name__}", source)
 
 
 @functools.cache
 def shared_kernels() -> Kernels:
     """The compiled kernels that need no rule: scores, votes, checks."""
-    return _load("shared", _SHARED_TEMPLATE)
+    return load_module("shared", _SHARED_TEMPLATE)
 
 
 def _definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -197,6 +197,14 @@ def _definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
     yield function.__name__, ("function", "@njit(**OPTIONS)\n" + ast.unparse(tree) + "\n")
 
 
+def step_source(step: Step) -> str | None:
+    """What a step function does, as text without comments and with all that it refers to; None if typed at a prompt."""
+    try:
+        return "\n".join(text for _, text in dict(_definitions(step)).values())
+    except OSError:
+        return None
+
+
 def _hash_sources() -> str:
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     for name in _SOURCES:
@@ -224,7 +232,7 @@ def cache_folder() -> Path:
     return folder
 
 
-def _load(name: str, source: str) -> Kernels:
+def load_module(name: str, source: str) -> Kernels:
     """Write the module unless the very same text is there already, then import it."""
     digest = hashlib.sha256(source.encode()).hexdigest()[:12]
     name = f"{name}_{digest}"

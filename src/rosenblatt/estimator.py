@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import protocol
+from ._bases import bases
 from .compiling import step_parameters
+from .exports import Exports
 from .model import Model, Rule
 from .multiclass import SCHEMES
 from .online import ONLINE_PARAMETERS, OnlineParameters, is_real
 from .table import Table
-from .theory import bounds
-from .theory.run import RunCertificate
 from .training import History, length, smallest_margin
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+    from sklearn.base import BaseEstimator, ClassifierMixin
+
+    from .theory.run import RunCertificate
+else:
+    ClassifierMixin, BaseEstimator = bases()
 
 __all__ = ["LinearClassifier", "OnlineParameters", "positive"]
 
@@ -72,7 +72,7 @@ class _Absent:
         )
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
     """A classifier with one weight for each feature and class. Subclasses are dataclasses whose fields are the parameters.
 
     Notes
@@ -240,6 +240,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _fit(self, X: Any, y: Any, coef_init: Any, intercept_init: Any, sample_weight: Any) -> None:
+        from sklearn.utils import compute_class_weight
+        from sklearn.utils.validation import validate_data
+
         self._check_parameters()
         X, labels = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
@@ -284,8 +287,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """Run the epochs."""
         raise NotImplementedError
 
-    def _certificate(self, model: Model, history: History, lead: float, plain: bool) -> RunCertificate:
+    def _certificate(self, model: Model, history: History, lead: float, plain: bool) -> "RunCertificate":
         """What the run has proved; `lead` is the smallest margin of the final weights, `plain`: all examples count 1."""
+        from .theory.run import RunCertificate
+
         state, scheme = model.state, model.rule.multiclass
         stacked = len(model.classes) > 2
         radius = math.sqrt(state.sums[protocol.REACH])
@@ -315,6 +320,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """The theorem's bound for rules with steps of one size: on mistakes, or on updates where the rule asks for a margin."""
         if self._constant_step is None:
             return None
+        from .theory import bounds
+
         rate = float(getattr(self, self._constant_step))
         if self._target() <= 0.0:
             return bounds.from_starting_weights(radius, margin, history.start_norm, rate)
@@ -356,6 +363,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """One number for each example, its own weight times that of its class; none at all where all count the same."""
         if sample_weight is None and class_weights is None:
             return _NO_WEIGHT
+        from sklearn.utils.validation import _check_sample_weight
+
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
         if class_weights is not None:
             weight *= class_weights
@@ -400,6 +409,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        from sklearn.utils.validation import validate_data
+
         self._check_parameters()
         self._check_stream_weights()
         first = not hasattr(self, "model_")
@@ -471,6 +482,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """The scores: one for each example with two classes, else one for each example and class."""
+        from sklearn.utils.validation import validate_data
+
         model = self._fitted()
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
@@ -500,6 +513,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _fitted(self) -> Model:
         model: Model | None = getattr(self, "model_", None)
         if model is None:
+            from sklearn.exceptions import NotFittedError
+
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
             )
@@ -555,6 +570,8 @@ def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         present = np.bincount((y - lowest).astype(np.int64)) > 0
         return np.flatnonzero(present).astype(y.dtype) + lowest, (np.cumsum(present) - 1)[y - lowest]
     if y.dtype.kind not in "bU":
+        from sklearn.utils.multiclass import check_classification_targets
+
         check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.int64, copy=False)

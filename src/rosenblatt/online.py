@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from .model import Model
 from .table import Table
@@ -92,6 +90,9 @@ class OnlineParameters:
 
     def _train(self, model: Model, table: Table, y: Codes, weight: Floats) -> History:
         """Set examples aside if asked to, then run the epochs."""
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.utils import check_random_state
+
         rng = check_random_state(self.random_state)
         rows, validate = np.arange(len(table)), None
         if self.early_stopping:

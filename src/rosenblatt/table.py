@@ -74,6 +74,15 @@ class Table:
         table.shape = (1, features if table.sparse else row.shape[1])
         return table
 
+    @classmethod
+    def of_rows(cls, rows: Any, features: int) -> "Table":
+        """Many examples that are kernels' rows already, as readers of files make them; nothing is checked."""
+        table = cls.of_row(rows, features, (rows.values if isinstance(rows, CSR) else rows).dtype)
+        count = rows.indptr.size - 1 if table.sparse else rows.shape[0]
+        table.shape = (count, table.shape[1])
+        table._chunk = max(64, count)  # a batch is small enough to go to a kernel at once
+        return table
+
     def __len__(self) -> int:
         return self.shape[0]
 

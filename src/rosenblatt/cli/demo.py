@@ -16,8 +16,12 @@ def demo(
 ) -> None:
     """Train a spam filter on 2,000 real mails and show what it learned.
 
-    Example: rosenblatt demo --words 5
+    For example:
+      rosenblatt demo --words 5
     """
+    from rosenblatt._bases import with_sklearn
+
+    with_sklearn()  # it fits estimators
     from rich.console import Console
 
     console = Console(highlight=False)

@@ -24,6 +24,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from rosenblatt.exports import Exports
 from rosenblatt.kernels.functions import resolve_gamma
 from rosenblatt.kernels.model import KernelModel, Settings
 from rosenblatt.kernels.readouts import winners
@@ -43,7 +44,7 @@ from rosenblatt.kernels.training import no_progress, visiting_orders
 __all__ = ["KernelPerceptron"]
 
 
-class KernelPerceptron(ClassifierMixin, BaseEstimator):
+class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
     """Perceptron in the feature space of a kernel.
 
     Parameters

@@ -1,0 +1,46 @@
+"""Files that appear whole or not at all."""
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["replacing"]
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Where to write what shall stand at `path`: it gets there when the block ends well, and the old file stays if not.
+
+    The new file lies in the folder of the old one until then, keeps its permissions, and is on disk before the old one goes.
+    What is no regular file, such as a pipe or a terminal, is written to as it is.
+    """
+    target = Path(path).resolve()
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        umask = os.umask(0)
+        os.umask(umask)
+        mode = stat.S_IFREG | (0o666 & ~umask)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(21, "Is a directory", str(path))
+    if not stat.S_ISREG(mode):
+        yield target
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent)
+    os.close(handle)
+    draft = Path(name)
+    try:
+        yield draft
+        handle = os.open(draft, os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        draft.chmod(stat.S_IMODE(mode))
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

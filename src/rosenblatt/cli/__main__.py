@@ -1,0 +1,5 @@
+"""``python -m rosenblatt.cli``."""
+
+from rosenblatt.cli import main
+
+main()

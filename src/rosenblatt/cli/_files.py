@@ -1,0 +1,87 @@
+"""Models and data by the names that users type."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import typer
+
+from rosenblatt.cli._errors import Usage, writing
+
+__all__ = ["emit", "load_model", "open_data", "output", "read_all", "save_model"]
+
+
+def load_model(path: str) -> Any:
+    """The estimator in a model file, ready to read files with."""
+    from rosenblatt._load import load
+
+    estimator = load(path)
+    if not hasattr(estimator, "encoder_"):
+        raise Usage(
+            f"{path} was saved from Python and does not know how to read files; the commands need one that does. Train it "
+            "with `rosenblatt train`, or use rosenblatt.load in Python."
+        )
+    return estimator
+
+
+def open_data(
+    paths: list[str],
+    estimator: Any,
+    *,
+    labelled: bool,
+    format: str | None = None,  # noqa: A002
+    threads: int | None = None,
+) -> Any:
+    """Files as the features that a model knows; others in them are ignored."""
+    from rosenblatt.data import open_stream
+
+    estimator.encoder_.freeze()
+    return open_stream(paths, format=format, encoder=estimator.encoder_, labelled=labelled, threads=threads)
+
+
+def read_all(paths: list[str], options: dict[str, Any]) -> tuple[Any, Any, list[str]]:
+    """Whole files as X, y and the names of the features; examples without a label are left out."""
+    import numpy as np
+
+    from rosenblatt.cli._learning import Examples
+    from rosenblatt.data import open_stream
+    from rosenblatt.learners.perceptron import Perceptron
+
+    stream = open_stream(paths, **options)
+    model = Perceptron()._new_model(0, np.float64)
+    examples = Examples(stream, model, limit=1 << 62)
+    block = next(iter(examples.blocks()))
+    kept = np.flatnonzero(block.codes >= 0)
+    if kept.size == 0:
+        raise Usage(f"{', '.join(paths)}: there is no labelled example in it. Check --label and --format.")
+    X = block.table.take(kept)
+    return X, np.array(model.classes)[block.codes[kept]], stream.encoder.names()
+
+
+def save_model(estimator: Any, path: str) -> None:
+    """Write a model, whole or not at all."""
+    from rosenblatt.model_file import save
+
+    with writing(path):
+        save(estimator, path)
+
+
+@contextmanager
+def output(path: str | None) -> Iterator[IO[str]]:
+    """Standard output, or a file that appears when all is written."""
+    if path is None or path == "-":
+        stream = typer.get_text_stream("stdout")
+        yield stream
+        stream.flush()
+        return
+    from rosenblatt.atomic import replacing
+
+    with writing(path), replacing(path) as draft, Path(draft).open("w", encoding="utf-8") as file:
+        yield file
+
+
+def emit(facts: dict[str, Any]) -> None:
+    """A result as JSON on standard output."""
+    typer.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))

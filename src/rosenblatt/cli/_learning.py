@@ -1,0 +1,372 @@
+"""Epochs over files: from memory where the examples fit, else read again each time.
+
+What fits into memory is visited in a fresh order each epoch. What does not is shuffled within the batches of the reader, which
+keeps neighbours apart that were written together, and costs nothing. Every order follows from the seed, the epoch and the
+number of the batch, so a run that was interrupted can go on exactly where it stopped.
+"""
+
+import dataclasses
+import signal
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import protocol
+from rosenblatt._progressive import Pupil
+from rosenblatt.cli._errors import Usage
+from rosenblatt.cli._scoring import chosen
+from rosenblatt.model import Model
+from rosenblatt.rows import CSR
+from rosenblatt.table import Table
+
+__all__ = ["MEMORY", "Epoch", "Examples", "Interrupt", "Run", "learn"]
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MEMORY = 64 << 20
+"""So many bytes of examples are kept between epochs."""
+
+PIECE = 1 << 16
+"""So many examples are learned at a stretch: in between, an interrupt can come through and the bar moves."""
+
+
+class Interrupt:
+    """Notes Ctrl-C (or a request to end) instead of stopping at once, so that what was learned can be saved."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        for kind in (signal.SIGINT, signal.SIGTERM):
+            try:
+                self._before[kind] = signal.signal(kind, self._note)
+            except ValueError:  # not the main thread: nothing to catch
+                break
+        return self
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt  # asked twice: at once
+        self.asked = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for name, handler in self._before.items():
+            signal.signal(name, handler)
+
+
+@dataclasses.dataclass
+class Block:
+    """Examples that are learned together: class numbers (-1: no label), weights or none, and the number of the first one."""
+
+    table: Table
+    codes: Codes
+    weights: Floats
+    first: int
+
+
+class Examples:
+    """The examples of a stream, epoch after epoch.
+
+    Parameters
+    ----------
+    stream : Stream
+        Where they come from.
+    model : Model
+        Gets the classes and features as they appear.
+    class_weight : dict, "balanced" or None, default=None
+        A factor for the weights of each class; "balanced" only where all examples fit into memory.
+    limit : int
+        How many bytes may be kept.
+    """
+
+    def __init__(self, stream: Any, model: Model, class_weight: Any = None, limit: int = MEMORY) -> None:
+        self.stream, self.model, self.limit = stream, model, limit
+        self.class_weight = class_weight
+        self.whole: Block | None = None
+        self._places = np.zeros(0, np.int64)
+        self._kept: list[Any] | None = []
+
+    @property
+    def read_once(self) -> bool:
+        """Whether there can be no second pass: standard input that does not fit into memory."""
+        return self.whole is None and self.stream.bytes_total is None
+
+    def blocks(self) -> Iterator[Block]:
+        """One pass."""
+        if self.whole is not None:
+            yield self.whole
+            return
+        kept, size, first, batches = self._kept, 0, 0, iter(self.stream)
+        self._kept = None
+        if kept is not None:  # the first pass: keep what fits
+            for batch in batches:
+                kept.append(batch)
+                size += _bytes(batch)
+                if size > self.limit:
+                    break
+            else:
+                self._meet(sort=True)
+                self.whole = self._join(kept)
+                yield self.whole
+                return
+            self._meet(sort=True)
+            kept.reverse()  # and let go of them one by one
+            while kept:
+                block = self._block(kept.pop(), first)
+                first += len(block.table)
+                yield block
+        for batch in batches:
+            self._meet(sort=False)
+            block = self._block(batch, first)
+            first += len(block.table)
+            yield block
+
+    def _meet(self, sort: bool) -> None:
+        """Tell the model of new classes and features; those that come together are sorted, as in `fit`."""
+        model = self.model
+        new = [label for label in self.stream.labels[self._places.size :] if label not in model.class_number]
+        if new:
+            model.add_class(*(sorted(new) if sort else new))
+        if self._places.size < len(self.stream.labels):
+            self._places = np.array([model.class_number[label] for label in self.stream.labels], np.int64)
+        if self.stream.encoder.n_features > model.n_features:
+            model.add_features(self.stream.encoder.n_features)
+
+    def _weights(self, codes: Codes, weights: Floats, whole: bool) -> Floats:
+        if self.class_weight is None:
+            return weights
+        classes = self.model.classes
+        if isinstance(self.class_weight, str):
+            if not whole:
+                raise Usage(
+                    "class_weight must be a dict or None for data larger than memory, whose balance is known too late; got "
+                    f"{self.class_weight!r}. Give the examples weights instead, or train on a sample."
+                )
+            counts = np.bincount(codes[codes >= 0], minlength=len(classes))
+            factors = codes.size / (len(classes) * np.maximum(1, counts))
+        else:
+            factors = np.array([float(self.class_weight.get(label, 1.0)) for label in classes])
+        own = factors[codes]
+        return own * weights if weights.size else own
+
+    def _codes(self, codes: Codes) -> Codes:
+        places = np.append(self._places, -1)  # -1, no label, stays -1
+        return places[codes]
+
+    def _block(self, batch: Any, first: int, whole: bool = False) -> Block:
+        codes = self._codes(batch.codes)
+        table = batch.table(self.model.n_features, self.model.dtype)
+        return Block(table, codes, self._weights(codes, batch.weights, whole), first)
+
+    def _join(self, batches: list[Any]) -> Block:
+        features, dtype = self.model.n_features, self.model.dtype
+        if len(batches) == 1:
+            return self._block(batches[0], 0, whole=True)
+        codes = np.concatenate([batch.codes for batch in batches]) if batches else np.zeros(0, np.int64)
+        weights = np.zeros(0)
+        if any(batch.weights.size for batch in batches):
+            weights = np.concatenate([b.weights if b.weights.size else np.ones(b.codes.size) for b in batches])
+        if batches and not isinstance(batches[0].rows, CSR):
+            rows: Any = np.concatenate([batch.rows for batch in batches]).astype(dtype, copy=False)
+        else:
+            ends = np.cumsum([0] + [int(batch.rows.indptr[-1]) for batch in batches])
+            starts = [batch.rows.indptr[1:] + end for batch, end in zip(batches, ends[:-1], strict=True)]
+            kind = batches[0].rows.indptr.dtype if batches else np.int64
+            rows = CSR(
+                np.concatenate([np.zeros(1, np.int64), *starts]).astype(kind, copy=False),
+                np.concatenate([batch.rows.indices for batch in batches] or [np.zeros(0, np.int32)]),
+                np.concatenate([batch.rows.values for batch in batches] or [np.zeros(0)]).astype(dtype, copy=False),
+            )
+        codes = self._codes(codes)
+        return Block(Table.of_rows(rows, features), codes, self._weights(codes, weights, whole=True), 0)
+
+
+def _bytes(batch: Any) -> int:
+    """The memory that a batch takes."""
+    parts = batch.rows if isinstance(batch.rows, CSR) else (batch.rows,)
+    return sum(int(part.nbytes) for part in parts) + 8 * int(batch.codes.size + batch.weights.size)
+
+
+@dataclasses.dataclass
+class Epoch:
+    """What happened in one pass. Mistakes are those made before an example was learned."""
+
+    examples: int = 0
+    mistakes: int = 0
+    updates: int = 0
+    loss: float = 0.0
+    unlabelled: int = 0
+    held_out: int = 0
+    held_out_mistakes: int = 0
+    seconds: float = 0.0
+
+    @property
+    def accuracy(self) -> float:
+        """The share predicted rightly before learning."""
+        return 1.0 - self.mistakes / self.examples if self.examples else float("nan")
+
+    @property
+    def held_out_accuracy(self) -> float | None:
+        """The same for the examples that were set aside and never learned."""
+        return 1.0 - self.held_out_mistakes / self.held_out if self.held_out else None
+
+
+@dataclasses.dataclass
+class Run:
+    """How to train, and how far it has come.
+
+    Attributes
+    ----------
+    epochs : int
+        Passes in all.
+    shuffle : bool
+        Whether to visit in a fresh order.
+    seed : int
+        Decides the orders and who is set aside.
+    holdout : float
+        The share of examples that are set aside.
+    tol, patience
+        Stop when the held-out accuracy, or else the mean loss, has not improved by `tol` for so many epochs; None: never.
+    done : list of Epoch
+        The passes that are complete.
+    current : Epoch
+        The pass that is not.
+    stopped : str
+        Why it ended: "epochs", "no mistakes", "no improvement", "read once" or "interrupted".
+    """
+
+    epochs: int
+    shuffle: bool = True
+    seed: int = 0
+    holdout: float = 0.0
+    tol: float | None = 1e-3
+    patience: int = 5
+    done: list[Epoch] = dataclasses.field(default_factory=list)
+    current: Epoch = dataclasses.field(default_factory=Epoch)
+    stopped: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain values, for the model file."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> "Run":
+        """What `to_json` gave."""
+        parts = {"done": [Epoch(**epoch) for epoch in saved["done"]], "current": Epoch(**saved["current"])}
+        return cls(**{**saved, **parts})
+
+    def _merit(self, epoch: Epoch) -> float:
+        return epoch.held_out_accuracy if epoch.held_out_accuracy is not None else -epoch.loss / max(1, epoch.examples)
+
+    def finished(self) -> str:
+        """Why no further epoch is needed; empty if one is."""
+        if len(self.done) >= self.epochs:
+            return "epochs"
+        if self.done and self.done[-1].mistakes == 0 and self.done[-1].updates == 0:
+            return "no mistakes"
+        if self.tol is not None:
+            best, waiting = -float("inf"), 0
+            for epoch in self.done:
+                merit = self._merit(epoch)
+                waiting = 0 if merit > best + self.tol else waiting + 1
+                best = max(best, merit)
+            if waiting >= self.patience:
+                return "no improvement"
+        return ""
+
+    def aside(self, first: int, count: int) -> NDArray[np.bool_]:
+        """Which of the examples from number `first` on are set aside: decided by their numbers and the seed alone."""
+        if not self.holdout:
+            return np.zeros(count, bool)
+        mixed = np.arange(first, first + count, dtype=np.uint64) + np.uint64((self.seed * 0x9E3779B97F4A7C15) % 2**64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64, which has no pattern
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(31)
+        return np.asarray(mixed < np.uint64(self.holdout * 2.0**64))
+
+
+def learn(
+    model: Model,
+    examples: Examples,
+    run: Run,
+    interrupt: Interrupt,
+    on_piece: Callable[[int], None],
+    on_epoch: Callable[[], None],
+) -> None:
+    """Train until the run is finished or interrupted; `run` and the model then say where it stands.
+
+    Parameters
+    ----------
+    model, examples, run, interrupt
+        What learns, from what, how, and when to give up.
+    on_piece : callable
+        Called now and then with the examples learned in this epoch.
+    on_epoch : callable
+        Called after each epoch.
+    """
+    pupil = Pupil(model)
+    counts, sums = model.state.counts, model.state.sums
+    while not (reason := run.finished()):
+        epoch, skip, started = run.current, run.current.examples, time.monotonic()
+        for number, block in enumerate(examples.blocks()):
+            order, held = _visits(run, block, number)
+            if skip >= order.size and skip:  # learned before the run was interrupted
+                skip -= order.size
+                continue
+            epoch.unlabelled += int((block.codes < 0).sum()) if not skip else 0
+            whole = examples.whole is not None
+            if held.size and not whole and not skip:
+                _judge(pupil, block, held, epoch)
+            for start in range(skip, order.size, PIECE):
+                counts, sums = model.state.counts, model.state.sums
+                before, loss = counts.copy(), float(sums[protocol.LOSS])
+                piece = order[start : start + PIECE]
+                model.run(block.table, block.codes, block.weights, piece)
+                if model.support is not None:
+                    model.support.absorb(block.table)
+                made = model.state.counts - before
+                epoch.examples += piece.size
+                epoch.mistakes += int(made[protocol.MISTAKES])
+                epoch.updates += int(made[protocol.UPDATES])
+                epoch.loss += float(model.state.sums[protocol.LOSS]) - loss
+                on_piece(epoch.examples)
+                if interrupt.asked:
+                    epoch.seconds += time.monotonic() - started
+                    run.stopped = "interrupted"
+                    return
+            skip = 0
+            if held.size and whole:
+                _judge(pupil, block, held, epoch)
+        epoch.seconds += time.monotonic() - started
+        model.state.sums[protocol.LOSS] = 0.0
+        run.done.append(epoch)
+        run.current = Epoch()
+        on_epoch()
+        if not epoch.examples or examples.read_once:
+            reason = "read once"
+            break
+    run.stopped = reason
+
+
+def _visits(run: Run, block: Block, number: int) -> tuple[Codes, Codes]:
+    """The rows to learn in their order, and those set aside."""
+    labelled = block.codes >= 0
+    aside = run.aside(block.first, block.codes.size)
+    order = np.flatnonzero(labelled & ~aside)
+    if run.shuffle:
+        order = np.random.default_rng([run.seed, len(run.done), number]).permutation(order)
+    return order, np.flatnonzero(labelled & aside)
+
+
+def _judge(pupil: Pupil, block: Block, held: Codes, epoch: Epoch) -> None:
+    guess = chosen(pupil.scores(block.table, held), len(pupil.model.classes))
+    epoch.held_out += held.size
+    epoch.held_out_mistakes += int((guess != block.codes[held]).sum())

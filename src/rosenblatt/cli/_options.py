@@ -1,0 +1,191 @@
+"""Options that several commands have, and what they become."""
+
+from typing import Annotated, Any
+
+import typer
+
+from rosenblatt.cli._errors import Usage
+from rosenblatt.learners import names
+
+__all__ = [
+    "Algorithm", "AsJson", "Bits", "DataFiles", "Format", "Header", "Interactions", "Label", "ModelFile", "OneBased", "Quiet",
+    "Seed", "Settings", "Standardize", "Threads", "Types", "parsed_settings", "parsed_types", "stream_options",
+]  # fmt: skip
+
+
+def _algorithms(incomplete: str) -> list[str]:
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+DataFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA",
+        help="Files or patterns: svmlight, CSV, TSV, Parquet, VW text or JSON lines, plain, gzip or zstd; - is standard input.",
+        show_default=False,
+    ),
+]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+Algorithm = Annotated[
+    str | None,
+    typer.Option(
+        "--algorithm",
+        "-a",
+        metavar="NAME",
+        autocompletion=_algorithms,
+        show_default=False,
+        help=f"The learner: {', '.join(names())}. The beginning of a name is enough.",
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="FORMAT",
+        show_default=False,
+        help="svmlight, csv, tsv, parquet, vw or jsonl; found by name and content if not given.",
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        "-l",
+        metavar="COLUMN",
+        show_default=False,
+        help="The column of the label, by name or by number from 0 on. Else: label, target, class or y, else the last one.",
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        show_default=False,
+        help="Whether the first line of a CSV file names the columns; found by itself if not given.",
+    ),
+]
+Bits = Annotated[
+    int | None,
+    typer.Option(
+        "--bits",
+        "-b",
+        metavar="B",
+        show_default=False,
+        help="Hash features to 2^B places, so that memory is bounded. Without it each feature has a place of its own.",
+    ),
+]
+Types = Annotated[
+    list[str],
+    typer.Option(
+        "--types",
+        metavar="COLUMN=TYPE",
+        show_default=False,
+        help="The type of a column: number, category, words or ignore; separate several by commas. The others are guessed.",
+    ),
+]
+Interactions = Annotated[
+    list[str],
+    typer.Option(
+        "--interactions",
+        metavar="A*B",
+        show_default=False,
+        help="Also use the products of two columns as features; separate several by commas.",
+    ),
+]
+Standardize = Annotated[
+    bool,
+    typer.Option("--standardize", help="Scale numbers to mean 0 and deviation 1, by running estimates."),
+]
+OneBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--one-based/--zero-based",
+        show_default=False,
+        help="Whether the features of an svmlight file count from 1 or 0; found by itself if not given.",
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, show_default=False, help="How many cores may read; all of them if not given."),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that is left to chance.")]
+Settings = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        show_default=False,
+        help="A parameter of the learner, such as C=0.1 or multiclass=ovr; can be given several times.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+
+
+def parsed_settings(settings: list[str]) -> dict[str, Any]:
+    """``["C=0.1", "multiclass=ovr"]`` as parameters: numbers, True, False and None as what they are, other words as strings."""
+    parameters: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise Usage(
+                f"--set takes NAME=VALUE, such as C=0.1; got {setting!r}. Write the parameter's name before the sign."
+            )
+        parameters[name.strip()] = _value(text.strip())
+    return parameters
+
+
+def _value(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def parsed_types(types: list[str]) -> dict[str, str]:
+    """``["age=number,job=category"]`` as a dict."""
+    parsed = {}
+    for part in _parts(types):
+        column, equals, kind = part.rpartition("=")
+        if not equals or not column:
+            raise Usage(
+                f"--types takes COLUMN=TYPE, such as age=number; got {part!r}. Types are number, category, words and ignore."
+            )
+        parsed[column.strip()] = kind.strip()
+    return parsed
+
+
+def _parts(texts: list[str]) -> list[str]:
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
+
+
+def stream_options(
+    format: str | None, label: str | None, header: bool | None, bits: int | None, types: list[str],  # noqa: A002
+    interactions: list[str], standardize: bool, one_based: bool | None, threads: int | None,
+) -> dict[str, Any]:  # fmt: skip
+    """The options of a command as those of `open_stream`."""
+    pairs = []
+    for part in _parts(interactions):
+        first, star, second = part.partition("*")
+        if not star or not first.strip() or not second.strip():
+            raise Usage(f"--interactions takes A*B, such as age*job; got {part!r}. Name two columns.")
+        pairs.append((first.strip(), second.strip()))
+    if bits is not None and not 1 <= bits <= 30:
+        raise Usage(f"--bits must lie between 1 and 30, for 2 to 1,073,741,824 places; got {bits}. 18 to 24 are usual.")
+    return {
+        "format": format,
+        "label": int(label) if label is not None and label.isdecimal() else label,
+        "header": header,
+        "bits": bits,
+        "types": parsed_types(types) or None,
+        "interactions": pairs,
+        "standardize": standardize,
+        "one_based": one_based,
+        "threads": threads,
+    }

@@ -1,0 +1,87 @@
+"""Pictures for `evaluate` and for the report of `train`."""
+
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.cli._scoring import Evaluation, roc_curve
+
+__all__ = ["confusion_figure", "features_figure", "mistakes_figure", "roc_figure"]
+
+INK, RED, BLUE = "#222222", "#b3413a", "#2f6690"
+
+
+def _figure(width: float, height: float) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def roc_figure(result: Evaluation) -> Any:
+    """The ROC curve of two classes."""
+    figure, axes = _figure(4.6, 4.2)
+    wrong, right = roc_curve(result.scores, result.positive)
+    kept = np.unique(np.linspace(0, wrong.size - 1, min(wrong.size, 2000)).astype(int))
+    axes.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=1, linestyle=":")
+    axes.plot(wrong[kept], right[kept], color=BLUE, linewidth=2, drawstyle="default")
+    negative, positive = result.labels
+    axes.set(
+        xlabel=f"share of {negative} taken for {positive}", ylabel=f"share of {positive} found", xlim=(-0.01, 1.01),
+        ylim=(-0.01, 1.01), title=f"ROC, area {result.roc_auc:.4f}", aspect="equal",
+    )  # fmt: skip
+    return figure
+
+
+def mistakes_figure(epochs: list[dict[str, Any]]) -> Any:
+    """Mistakes made in each epoch before learning, and on examples set aside."""
+    figure, axes = _figure(4.6, 3.4)
+    numbers = range(1, len(epochs) + 1)
+    axes.bar(numbers, [epoch["mistakes"] for epoch in epochs], color=RED, width=0.7, label="while learning")
+    if epochs[0]["held_out"]:
+        axes.plot(numbers, [epoch["held_out_mistakes"] for epoch in epochs], color=BLUE, marker="o", label="held out")
+        axes.legend(frameon=False)
+    axes.set(xlabel="epoch", ylabel="mistakes")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_ylim(bottom=0)
+    return figure
+
+
+def confusion_figure(result: Evaluation) -> Any:
+    """The confusion matrix, each row coloured by shares."""
+    count = len(result.labels)
+    figure, axes = _figure(max(3.2, 1.6 + 0.55 * count), max(2.8, 1.2 + 0.5 * count))
+    shares = result.confusion / np.maximum(1, result.confusion.sum(axis=1, keepdims=True))
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    if count <= 15:
+        for row in range(count):
+            for column in range(count):
+                ink = "white" if shares[row, column] > 0.6 else INK
+                axes.text(
+                    column, row, f"{result.confusion[row, column]:,}", ha="center", va="center", color=ink, fontsize=9
+                )
+    axes.spines[:].set_visible(False)
+    names = [str(label) for label in result.labels]
+    axes.set_xticks(
+        range(count),
+        names,
+        rotation=45 if max(map(len, names)) > 4 else 0,
+        ha="right" if max(map(len, names)) > 4 else "center",
+    )
+    axes.set_yticks(range(count), names)
+    axes.set(xlabel="predicted", ylabel="label")
+    return figure
+
+
+def features_figure(label: str, features: list[list[Any]]) -> Any:
+    """The strongest features of a class as bars."""
+    figure, axes = _figure(4.6, 0.5 + 0.22 * max(1, len(features)))
+    names = [name if len(name) <= 32 else name[:31] + "…" for name, _ in features]
+    places = range(len(features))
+    axes.barh(places, [weight for _, weight in features], color=BLUE, height=0.7)
+    axes.set_yticks(places, [name.replace("$", r"\$") for name in names], fontsize=8)
+    axes.invert_yaxis()
+    axes.set_title(f"for {label}".replace("$", r"\$"), loc="left", fontsize=10)
+    return figure

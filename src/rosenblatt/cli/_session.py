@@ -1,0 +1,282 @@
+"""A training run of the command line: the learner, its data, and what came of it."""
+
+import dataclasses
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rosenblatt import protocol
+from rosenblatt.cli._errors import Usage
+from rosenblatt.cli._files import load_model, open_data, save_model
+from rosenblatt.cli._learning import Block, Epoch, Examples, Interrupt, Run, learn
+from rosenblatt.cli._progress import Bar
+from rosenblatt.cli._scoring import Evaluation, class_labels, evaluate_stream
+from rosenblatt.data import open_stream
+from rosenblatt.learners import find
+
+__all__ = ["Session", "new_learner"]
+
+
+def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
+    """A learner by its name, its parameters checked."""
+    learner = find(algorithm)
+    known = list(_parameter_names(learner))
+    for name in parameters:
+        if name not in known:
+            raise Usage(
+                f"--set must name a parameter of {learner.__name__} ({', '.join(known)}); got {name!r}. Check the spelling."
+            )
+    if "random_state" in known:
+        parameters = {"random_state": seed, **parameters}
+    estimator = learner(**parameters)
+    if hasattr(estimator, "_check_parameters"):
+        estimator._check_parameters()
+    return estimator
+
+
+def _parameter_names(learner: type[Any]) -> tuple[str, ...]:
+    if dataclasses.is_dataclass(learner):
+        return tuple(field.name for field in dataclasses.fields(learner))
+    return tuple(learner._get_param_names())
+
+
+class Session:
+    """One run of `rosenblatt train`.
+
+    Parameters
+    ----------
+    quiet : bool
+        Whether to show no progress.
+    seed, shuffle, holdout
+        As the options.
+    """
+
+    stream: Any
+    estimator: Any
+    run: Run
+    examples: Examples | None = None
+    whole: Block | None = None
+
+    def __init__(self, *, quiet: bool, seed: int, shuffle: bool, holdout: float) -> None:
+        self.quiet, self.seed, self.shuffle, self.holdout = quiet, seed, shuffle, holdout
+        self.resumed = False
+
+    def begin(
+        self, data: list[str], options: dict[str, Any], algorithm: str, parameters: dict[str, Any], epochs: int | None
+    ) -> None:
+        """Start from nothing."""
+        self.estimator = new_learner(algorithm, parameters, self.seed)
+        self.stream = open_stream(data, **options)
+        self.data = data
+        self._new_run(epochs)
+
+    def _new_run(self, epochs: int | None) -> None:
+        self.run = Run(
+            epochs=epochs or 1,
+            shuffle=self.shuffle,
+            seed=self.seed,
+            holdout=self.holdout,
+            tol=getattr(self.estimator, "tol", None),
+            patience=getattr(self.estimator, "n_iter_no_change", 5),
+        )
+
+    def take_up(
+        self,
+        path: str,
+        data: list[str],
+        options: dict[str, Any],
+        algorithm: str | None,
+        parameters: dict[str, Any],
+        epochs: int | None,
+    ) -> None:
+        """Go on with a model: where its run was interrupted, or from its weights with other data."""
+        self.estimator = load_model(path)
+        self.resumed, self.data = True, data
+        name = type(self.estimator).__name__
+        if not self._online:
+            raise Usage(
+                f"--resume needs a learner that learns example by example; {name} needs the whole set at once. Train it anew."
+            )
+        if algorithm is not None and find(algorithm) is not type(self.estimator):
+            raise Usage(
+                f"--algorithm must be that of the model, {name}, to go on with it; got {algorithm!r}. Leave it out."
+            )
+        kept = self.estimator.get_params()
+        changed = [key for key, value in parameters.items() if kept.get(key, None) != value]
+        if changed:
+            raise Usage(
+                f"--set cannot change a model that goes on, whose {changed[0]} is {kept.get(changed[0])!r}; got "
+                f"{parameters[changed[0]]!r}. Leave it out, or train anew."
+            )
+        given = [f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize") if options[key]]
+        if given:
+            raise Usage(f"{given[0]} is part of the model and cannot be given with --resume. Leave it out.")
+        self.stream = open_stream(
+            data,
+            format=options["format"],
+            header=options["header"],
+            encoder=self.estimator.encoder_,
+            threads=options["threads"],
+        )
+        training = getattr(self.estimator, "training_", {})
+        if training.get("data") == self._fingerprint():
+            self.run = Run.from_json(training["run"])
+            self.run.epochs = epochs or self.run.epochs
+            if self.run.finished():
+                raise Usage(
+                    f"{path} has been trained on this data for {len(self.run.done)} epochs and finished ({self.run.finished()}); "
+                    f"got --epochs {self.run.epochs}. Raise it, or give new data."
+                )
+        else:
+            self._new_run(epochs or training.get("run", {}).get("epochs", 1))
+
+    @property
+    def _online(self) -> bool:
+        """Whether the learner takes example by example, so that data may be larger than memory."""
+        return hasattr(self.estimator, "_rule") and getattr(type(self.estimator), "partial_fit", None) is not None
+
+    def _fingerprint(self) -> list[list[Any]]:
+        """The files by name and size: whether a run goes on with the same data."""
+        names = getattr(self.stream, "names", self.data)
+        return [[str(name), os.stat(name).st_size if Path(name).exists() else -1] for name in names]  # noqa: PTH116
+
+    # ---- learn ----
+
+    def learn(self, on_epoch: Callable[[Run], None]) -> None:
+        """Train, with a bar on a terminal, until done or interrupted."""
+        estimator = self.estimator
+        linear = hasattr(estimator, "_rule")
+        model = getattr(estimator, "model_", None)
+        if model is None:
+            from rosenblatt.learners.perceptron import Perceptron
+
+            places = self.stream.encoder.n_features
+            model = estimator._new_model(places, np.float64) if linear else Perceptron()._new_model(places, np.float64)
+            if linear:
+                estimator._check_can_move(model)
+        examples = Examples(
+            self.stream, model, getattr(estimator, "class_weight", None), **({} if self._online else {"limit": 1 << 62})
+        )
+        with Bar("training", self.quiet) as bar, Interrupt() as interrupt:
+            if self._online:
+
+                def on_piece(count: int) -> None:
+                    bar.title = f"epoch {len(self.run.done) + 1}"
+                    if examples.whole is None:
+                        bar.update(self.stream.bytes_read, self.stream.bytes_total, f"{count:,} examples")
+
+                learn(model, examples, self.run, interrupt, on_piece, lambda: on_epoch(self.run))
+                estimator.model_ = model
+            else:
+                bar.title = "reading"
+                self._fit_whole(examples, model, linear)
+                on_epoch(self.run)
+        self.whole = examples.whole
+        self._finish(model)
+
+    def _fit_whole(self, examples: Examples, model: Any, linear: bool) -> None:
+        """A learner that needs the whole set: read all of it, then let it run its own epochs."""
+        estimator = self.estimator
+        block = next(iter(examples.blocks()))
+        kept = np.flatnonzero(block.codes >= 0)
+        self._check_classes(model.classes, int(kept.size))
+        from rosenblatt.table import Table
+
+        table, codes = block.table, block.codes
+        weights = block.weights
+        if kept.size < codes.size:
+            table, codes = Table(table.take(kept)), codes[kept]
+            weights = weights[kept] if weights.size else weights
+        if linear:
+            estimator.max_iter = self.run.epochs if self.run.epochs > 1 else estimator.max_iter
+            history = estimator._train(model, table, codes, weights)
+            estimator.model_ = model
+            mistakes, updates, reason = history.mistakes, history.updates, history.stopped
+        else:
+            X = table.as_scipy() if table.sparse else table.rows
+            estimator.max_iter = self.run.epochs
+            estimator.tol = None
+            estimator.fit(X, np.array(model.classes)[codes], sample_weight=weights if weights.size else None)
+            mistakes, reason = (
+                estimator.mistakes_per_epoch_.tolist(),
+                "no mistakes" if estimator.converged_ else "epochs",
+            )
+            updates = mistakes
+        self.run.done = [Epoch(len(codes), wrong, moved) for wrong, moved in zip(mistakes, updates, strict=True)]
+        self.run.stopped = {"max_iter": "epochs", "tol": "no improvement"}.get(reason, reason)
+
+    def _finish(self, model: Any) -> None:
+        """Give the estimator what a fitted one has, and refuse a model that has learned nothing."""
+        estimator, run = self.estimator, self.run
+        passes = [*run.done, *([run.current] if run.current.examples else [])]
+        self._check_classes(model.classes, sum(epoch.examples for epoch in passes))
+        if hasattr(estimator, "model_"):
+            model.add_features(self.stream.encoder.n_features)
+            estimator.n_features_in_ = model.n_features
+            estimator.n_iter_ = len(passes)
+            estimator.mistakes_per_epoch_ = np.array([epoch.mistakes for epoch in passes])
+            estimator.updates_per_epoch_ = np.array([epoch.updates for epoch in passes])
+            estimator.converged_ = run.stopped == "no mistakes"
+            model.state.counts[protocol.POSITION] = 0
+        estimator.encoder_ = self.stream.encoder
+        estimator.training_ = {"data": self._fingerprint(), "run": run.to_json()}
+
+    def _check_classes(self, classes: list[Any], examples: int) -> None:
+        names = ", ".join(self.data)
+        if examples == 0:
+            raise Usage(f"{names}: there is no labelled example to learn from. Check --label and --format.")
+        if len(classes) < 2:
+            raise Usage(
+                f"{names}: the labels must hold at least 2 classes; got only {classes[0]!r}. "
+                "Check that --label names the label's column."
+            )
+
+    # ---- afterwards ----
+
+    def largest_number(self) -> float:
+        """The largest number in the columns of a table that is learned as it is; 0 where they are standardised."""
+        encoder = self.stream.encoder
+        if self.whole is None or not encoder.number_columns or encoder.moments is not None:
+            return 0.0
+        rows = self.whole.table.rows
+        return float(np.abs(rows.values if self.whole.table.sparse else rows).max(initial=0.0))
+
+    def save(self, path: str) -> None:
+        """Write the model."""
+        save_model(self.estimator, path)
+
+    def test(self, path: str, threads: int | None) -> Evaluation:
+        """How the model does on another file."""
+        stream = open_data([path], self.estimator, labelled=True, threads=threads)
+        with Bar("testing", self.quiet) as bar:
+            evaluation = evaluate_stream(
+                self.estimator, stream, lambda: bar.update(stream.bytes_read, stream.bytes_total)
+            )
+        if evaluation.examples == 0:
+            raise Usage(f"{path}: there is no labelled example to test on. Check that it has the label's column.")
+        return evaluation
+
+    def facts(self, path: str, seconds: float) -> dict[str, Any]:
+        """What is printed, and what --json prints."""
+        from rosenblatt.cli.train import as_epoch
+
+        run = self.run
+        first = run.done[0] if run.done else run.current
+        facts = {
+            "model": path,
+            "algorithm": type(self.estimator).__name__,
+            "data": self.data,
+            "examples": first.examples,
+            "unlabelled": first.unlabelled,
+            "classes": class_labels(self.estimator),
+            "features": self.estimator.n_features_in_,
+            "epochs": [as_epoch(epoch) for epoch in run.done],
+            "stopped": run.stopped,
+            "seconds": seconds,
+        }
+        if run.done and run.done[-1].held_out_accuracy is not None:
+            facts["held_out_accuracy"] = run.done[-1].held_out_accuracy
+        return facts

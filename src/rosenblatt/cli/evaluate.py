@@ -1,0 +1,62 @@
+"""`rosenblatt evaluate`: how good a model is on labelled examples."""
+
+from typing import Annotated, Any
+
+import typer
+
+from rosenblatt.cli import _options as option
+from rosenblatt.cli._errors import Usage, warn
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    model: option.ModelFile,
+    data: option.DataFiles,
+    roc: Annotated[
+        str | None,
+        typer.Option("--roc", metavar="FILE.png", show_default=False, help="Also draw the ROC curve, for two classes."),
+    ] = None,
+    format: option.Format = None,  # noqa: A002
+    threads: option.Threads = None,
+    json: option.AsJson = False,
+    quiet: option.Quiet = False,
+) -> None:
+    """Compare predictions with labels: accuracy, confusion and, for two classes, the area under the ROC curve.
+
+    For example:
+      rosenblatt evaluate spam.model test.csv
+      rosenblatt evaluate spam.model test.csv --json
+      rosenblatt evaluate spam.model test.csv --roc roc.png
+    """
+    from rosenblatt.cli import _files
+    from rosenblatt.cli._progress import Bar
+    from rosenblatt.cli._scoring import class_labels, describe_strangers, evaluate_stream
+
+    estimator = _files.load_model(model)
+    stream = _files.open_data(data, estimator, labelled=True, format=format, threads=threads)
+    with Bar("evaluating", quiet) as bar:
+        result = evaluate_stream(estimator, stream, lambda: bar.update(stream.bytes_read, stream.bytes_total))
+    if result.examples == 0:
+        raise Usage(f"{', '.join(data)}: there is no labelled example in it. Check that it has the label's column.")
+    if (strangers := describe_strangers(result, class_labels(estimator))) and not quiet:
+        warn(strangers)
+    if roc is not None:
+        _draw(roc, result)
+    if json:
+        _files.emit(result.to_json())
+    else:
+        typer.echo(result.to_text())
+
+
+def _draw(path: str, result: Any) -> None:
+    if result.roc_auc is None:
+        raise Usage("--roc needs two classes with examples of both; got another kind of data. Leave it out.")
+    from rosenblatt.atomic import replacing
+    from rosenblatt.cli._errors import writing
+    from rosenblatt.cli._pictures import roc_figure
+
+    figure = roc_figure(result)
+    kind = path.rpartition(".")[2].lower()
+    with writing(path), replacing(path) as draft:
+        figure.savefig(draft, format=kind if kind in ("png", "svg", "pdf") else "png", dpi=150)

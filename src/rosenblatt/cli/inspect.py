@@ -1,0 +1,134 @@
+"""`rosenblatt inspect`: what a model has learned."""
+
+from typing import Annotated, Any
+
+import typer
+
+from rosenblatt.cli import _options as option
+from rosenblatt.cli._errors import Usage
+
+__all__ = ["describe", "inspect", "strongest"]
+
+
+def inspect(
+    model: option.ModelFile,
+    top: Annotated[int, typer.Option("--top", "-n", min=0, help="How many features to show for each class.")] = 20,
+    feature: Annotated[
+        list[str],
+        typer.Option(
+            "--feature",
+            metavar="NAME",
+            show_default=False,
+            help="Show the weights of this feature instead; can be given several times.",
+        ),
+    ] = [],  # noqa: B006
+    json: option.AsJson = False,
+) -> None:
+    """Show the weights of a model by feature and class, and how it was made.
+
+    For example:
+      rosenblatt inspect spam.model --top 10
+      rosenblatt inspect spam.model --feature free --feature meeting
+    """
+    from rosenblatt.cli import _files
+
+    estimator = _files.load_model(model)
+    facts = describe(estimator, model)
+    named: dict[str, Any] = {}
+    if feature:
+        named = {name: _weights_of(estimator, name) for name in feature}
+        facts["weights"] = named
+    elif hasattr(estimator, "coef_"):
+        facts["strongest"] = strongest(estimator, top)
+    if json:
+        _files.emit(facts)
+        return
+    for key in ("algorithm", "parameters", "trained on", "examples", "mistakes", "updates", "features", "written by"):
+        if key in facts:
+            typer.echo(f"{key:<11} {_shown(facts[key])}")
+    typer.echo(f"{'classes':<11} {', '.join(str(label) for label in facts['classes'])}")
+    if feature:
+        for name, weights in named.items():
+            typer.echo(f"\n{name}")
+            for label, weight in weights.items():
+                typer.echo(f"  {weight:>+12.5g}  {label}")
+    elif "strongest" not in facts:
+        typer.echo(f"\n{facts['algorithm']} has no weight for each feature: it is a sum over examples.")
+    else:
+        _print_strongest(facts["strongest"])
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={setting}" for name, setting in value.items()) or "defaults"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def describe(estimator: Any, path: str) -> dict[str, Any]:
+    """What a model is and how it was made."""
+    from rosenblatt.cli._scoring import class_labels
+    from rosenblatt.model_file import read
+
+    defaults = type(estimator)().get_params()
+    changed = {name: value for name, value in estimator.get_params().items() if value != defaults[name]}
+    facts: dict[str, Any] = {
+        "algorithm": type(estimator).__name__,
+        "parameters": changed,
+        "classes": class_labels(estimator),
+        "features": estimator.n_features_in_,
+        "mistakes": int(estimator.mistakes_),
+        "updates": int(estimator.updates_),
+        "written by": f"rosenblatt {read(path).library}",
+    }
+    training = getattr(estimator, "training_", None)
+    if training:
+        facts["trained on"] = [name for name, _ in training["data"]]
+        facts["examples"] = (training["run"]["done"] or [training["run"]["current"]])[0]["examples"]
+    return facts
+
+
+def strongest(estimator: Any, count: int) -> dict[str, list[list[Any]]]:
+    """For each class the features that speak loudest for it, with their weights; two classes share one weight vector."""
+    import numpy as np
+
+    from rosenblatt.cli._scoring import class_labels
+
+    coef, classes = estimator.coef_, class_labels(estimator)
+    rows = [-coef[0], coef[0]] if len(classes) == 2 else list(coef)
+    found = {}
+    for label, weights in zip(classes, rows, strict=False):
+        part = (
+            np.argpartition(-weights, min(count, weights.size - 1))[: count + 1] if weights.size else np.zeros(0, int)
+        )
+        order = part[np.lexsort((part, -weights[part]))][:count]
+        kept = [number for number in order.tolist() if weights[number] > 0]
+        found[str(label)] = [[estimator.encoder_.feature_name(number), float(weights[number])] for number in kept]
+    return found
+
+
+def _print_strongest(found: dict[str, list[list[Any]]]) -> None:
+    for label, features in found.items():
+        typer.echo(f"\nfor {label}")
+        for name, weight in features:
+            typer.echo(f"  {weight:>+12.5g}  {name}")
+        if not features:
+            typer.echo("  nothing")
+
+
+def _weights_of(estimator: Any, name: str) -> dict[str, float]:
+    from rosenblatt.cli._scoring import class_labels
+
+    if not hasattr(estimator, "coef_"):
+        raise Usage(
+            f"{type(estimator).__name__} has no weight for each feature: it is a sum over examples. Leave --feature out."
+        )
+    number = estimator.encoder_.find(name)
+    if number < 0:
+        raise Usage(
+            f"The model has no feature {name!r}. Names are as `rosenblatt inspect` shows them, such as column=value."
+        )
+    coef, classes = estimator.coef_[:, number], class_labels(estimator)
+    weights = [-coef[0], coef[0]] if len(classes) == 2 else coef
+    return {str(label): float(weight) for label, weight in zip(classes, weights, strict=False)}

@@ -1,0 +1,82 @@
+"""`rosenblatt predict`: a label for each example."""
+
+from typing import Annotated, Any
+
+import typer
+
+from rosenblatt.cli import _options as option
+
+__all__ = ["predict"]
+
+
+def predict(
+    model: option.ModelFile,
+    data: option.DataFiles,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", show_default=False, help="Where to write; standard output if not given."
+        ),
+    ] = None,
+    scores: Annotated[
+        bool,
+        typer.Option(
+            "--scores",
+            "-s",
+            help="Also write the scores: one for two classes (positive for the second), else one for each class.",
+        ),
+    ] = False,
+    format: option.Format = None,  # noqa: A002
+    threads: option.Threads = None,
+    json: Annotated[bool, typer.Option("--json", help="Write a JSON object on each line.")] = False,
+    quiet: option.Quiet = False,
+) -> None:
+    """Predict the label of every example, one on each line, in their order.
+
+    Labels in DATA are not needed, and not looked at. With --scores, tabs separate the columns.
+
+    For example:
+      rosenblatt predict spam.model new.csv
+      rosenblatt predict spam.model new.csv --scores -o answers.tsv
+      cat new.csv | rosenblatt predict spam.model - | sort | uniq -c
+    """
+    from rosenblatt.cli import _files
+    from rosenblatt.cli._progress import Bar
+    from rosenblatt.cli._scoring import chosen, class_labels, scored_batches
+
+    estimator = _files.load_model(model)
+    classes = class_labels(estimator)
+    stream = _files.open_data(data, estimator, labelled=False, format=format, threads=threads)
+    shown = output is not None and not quiet
+    with _files.output(output) as file, Bar("predicting", quiet=not shown) as bar:
+        for _, numbers in scored_batches(estimator, stream):
+            guesses = chosen(numbers, len(classes)).tolist()
+            file.write(_lines(classes, guesses, numbers, scores, json))
+            bar.update(stream.bytes_read, stream.bytes_total)
+
+
+def _lines(classes: list[Any], guesses: list[int], numbers: Any, scores: bool, json: bool) -> str:
+    if not json and not scores:
+        words = [f"{label}\n" for label in classes]
+        return "".join([words[guess] for guess in guesses])
+    rows = numbers.tolist()
+    if json:
+        import json as writer
+
+        names = (
+            [str(label) for label in classes[1 - len(classes) % 2 :]]
+            if len(classes) == 2
+            else [str(label) for label in classes]
+        )
+        return "".join(
+            writer.dumps(
+                {"label": classes[guess], **({"scores": dict(zip(names, row, strict=True))} if scores else {})},
+                ensure_ascii=False,
+            )
+            + "\n"
+            for guess, row in zip(guesses, rows, strict=True)
+        )
+    return "".join(
+        "\t".join([str(classes[guess]), *(f"{score:.9g}" for score in row)]) + "\n"
+        for guess, row in zip(guesses, rows, strict=True)
+    )

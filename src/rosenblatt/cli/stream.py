@@ -1,0 +1,216 @@
+"""`rosenblatt stream`: predict, then learn, example by example."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Annotated, Any
+
+import typer
+
+from rosenblatt.cli import _options as option
+from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
+
+__all__ = ["stream"]
+
+
+def stream(
+    data: option.DataFiles,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            show_default=False,
+            help="Go on with this model if it exists, and write it when the stream ends.",
+        ),
+    ] = None,
+    algorithm: option.Algorithm = None,
+    settings: option.Settings = [],  # noqa: B006
+    delay: Annotated[
+        int, typer.Option("--delay", min=0, help="So many further examples are predicted before a label becomes known.")
+    ] = 0,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="Write each prediction, made before learning, to this file.",
+        ),
+    ] = None,
+    label: option.Label = None,
+    format: option.Format = None,  # noqa: A002
+    header: option.Header = None,
+    types: option.Types = [],  # noqa: B006
+    interactions: option.Interactions = [],  # noqa: B006
+    standardize: option.Standardize = False,
+    bits: option.Bits = None,
+    one_based: option.OneBased = None,
+    seed: option.Seed = 0,
+    json: option.AsJson = False,
+    quiet: option.Quiet = False,
+) -> None:
+    """Predict every example, then learn it: an honest score in one pass, printed at doubling counts.
+
+    Ctrl-C ends the stream and saves what was learned.
+
+    For example:
+      rosenblatt stream prices.csv
+      tail -f log.jsonl | rosenblatt stream - --format jsonl -m live.model
+      rosenblatt stream prices.csv -a passive-aggressive --delay 48
+    """
+    from rosenblatt._progressive import Progress
+    from rosenblatt.cli import _files
+    from rosenblatt.cli._learning import Interrupt
+    from rosenblatt.cli._session import new_learner
+    from rosenblatt.data import open_stream
+
+    options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, None)
+    parameters = option.parsed_settings(settings)
+    if model is not None and Path(model).exists():
+        estimator = _files.load_model(model)
+        _refuse_changes(estimator, algorithm, parameters, options)
+        options = {"format": format, "header": header, "encoder": estimator.encoder_}
+    else:
+        estimator = new_learner(algorithm or "averaged-perceptron", parameters, seed)
+    if not hasattr(estimator, "_rule") or getattr(type(estimator), "partial_fit", None) is None:
+        raise Usage(
+            f"`stream` needs a learner that learns example by example; {type(estimator).__name__} does not. Use `train`."
+        )
+    examples = open_stream(data, **options)
+    if not quiet:
+        typer.echo(examples.describe(), err=True)
+    progress, interrupt = Progress(), Interrupt()
+    with ExitStack() as stack:
+        file = stack.enter_context(_files.output(output)) if output is not None else None
+        stack.enter_context(interrupt)
+        _run(estimator, examples, progress, delay, file, _table(json or quiet), interrupt)
+    if progress.examples == 0:
+        raise Usage(f"{', '.join(data)}: there is no labelled example in it. Check --label and --format.")
+    if model is not None:
+        estimator.encoder_ = examples.encoder
+        _files.save_model(estimator, model)
+    if json:
+        _files.emit(_facts(progress, estimator))
+    if interrupt.asked:
+        warn("interrupted" + (f"; {model} holds what was learned so far." if model is not None else "."))
+        raise typer.Exit(INTERRUPTED)
+
+
+def _refuse_changes(estimator: Any, algorithm: str | None, parameters: dict[str, Any], options: dict[str, Any]) -> None:
+    from rosenblatt.learners import find
+
+    name = type(estimator).__name__
+    if algorithm is not None and find(algorithm) is not type(estimator):
+        raise Usage(
+            f"--algorithm must be that of the model, {name}, to go on with it; got {algorithm!r}. Leave it out."
+        )
+    kept = estimator.get_params()
+    given = [f"--set {key}" for key, value in parameters.items() if kept.get(key) != value]
+    given += [f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize") if options[key]]
+    if given:
+        raise Usage(
+            f"{given[0]} is part of the model and cannot be changed when it goes on. Leave it out, or choose a new file."
+        )
+
+
+def _table(silent: bool) -> Any:
+    """A function that prints a line of the progress table."""
+    if silent:
+        return lambda *_: None
+    typer.echo(
+        f"{'examples':>12}{'mistakes':>12}{'accuracy':>10}{'since last':>12}{'features':>12}{'label':>14}{'predicted':>14}"
+    )
+    before = [0, 0]
+
+    def line(progress: Any, features: int, truth: Any, guess: Any) -> None:
+        examples, mistakes = progress.examples - before[0], progress.mistakes - before[1]
+        before[:] = progress.examples, progress.mistakes
+        typer.echo(
+            f"{progress.examples:>12,}{progress.mistakes:>12,}{progress.accuracy:>10.2%}{1 - mistakes / examples:>12.2%}"
+            f"{features:>12,}{_short(truth):>14}{_short(guess):>14}"
+        )
+
+    return line
+
+
+def _short(label: Any) -> str:
+    text = "-" if label is None else str(label)
+    return text if len(text) <= 12 else text[:11] + "…"
+
+
+def _run(
+    estimator: Any, stream: Any, progress: Any, delay: int, file: IO[str] | None, report: Any, interrupt: Any
+) -> None:
+    from collections import deque
+
+    import numpy as np
+
+    from rosenblatt._progressive import Pupil
+
+    model = getattr(estimator, "model_", None)
+    if model is None:
+        model = estimator._new_model(stream.encoder.n_features, np.float64)
+        estimator._check_can_move(model)
+        estimator.model_ = model
+    pupil, waiting = Pupil(model), deque[Any]()
+    factors = estimator.class_weight or {}
+
+    def learn(example: tuple[Any, int, Any, float]) -> int:
+        table, row, truth, weight = example
+        number = model.class_number.get(truth)
+        if number is not None:
+            return pupil.learn(table, row, number, weight * factors.get(truth, 1.0))
+        guess = pupil.predict(table, row)
+        model.add_class(truth)
+        pupil.learn(table, row, model.class_number[truth], weight * factors.get(truth, 1.0))
+        return guess
+
+    last: tuple[Any, Any] = (None, None)
+    for batch in stream:
+        model.add_features(stream.encoder.n_features)
+        table = batch.table(model.n_features, model.dtype)
+        weights = batch.weights.tolist() or [1.0] * batch.size
+        answers = []
+        for row, code in enumerate(batch.codes.tolist()):
+            if code < 0:  # no label: predict only
+                answers.append(pupil.label(pupil.predict(table, row)))
+                continue
+            truth = stream.labels[code]
+            example = (table, row, truth, weights[row])
+            guess = pupil.label(learn(example) if not delay else pupil.predict(table, row))
+            if delay:
+                waiting.append(example)
+                if len(waiting) > delay:
+                    learn(waiting.popleft())
+            last = truth, guess
+            answers.append(guess)
+            if progress.add(truth, guess):
+                report(progress, model.n_features, truth, guess)
+            if interrupt.asked:
+                break
+        if file is not None:
+            file.write("".join(f"{'' if answer is None else answer}\n" for answer in answers))
+        if interrupt.asked:
+            break
+    for example in waiting:
+        learn(example)
+    seen = progress.curve[-1][0] if progress.curve else 0
+    progress.finish()
+    if progress.examples > seen:
+        report(progress, model.n_features, *last)
+    estimator.n_features_in_ = model.n_features
+
+
+def _facts(progress: Any, estimator: Any) -> dict[str, Any]:
+    return {
+        "algorithm": type(estimator).__name__,
+        "accuracy": progress.accuracy,
+        "mistakes": progress.mistakes,
+        "examples": progress.examples,
+        "labels": progress.labels,
+        "confusion": progress.confusion.tolist(),
+        "features": estimator.n_features_in_,
+        "curve": [{"examples": count, "mistakes": wrong} for count, wrong in progress.curve],
+    }

@@ -1,0 +1,203 @@
+"""`rosenblatt train`: from a file to a model."""
+
+import dataclasses
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rosenblatt.cli import _options as option
+from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
+
+if TYPE_CHECKING:
+    from rosenblatt.cli._learning import Epoch, Run
+
+__all__ = ["train"]
+
+ALGORITHM, EPOCHS = "averaged-perceptron", 10
+
+
+def train(
+    data: option.DataFiles,
+    model: Annotated[
+        str, typer.Option("--model", "-m", metavar="MODEL", help="Where to write the model.", show_default=False)
+    ],
+    algorithm: option.Algorithm = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            "--epochs",
+            "-e",
+            min=1,
+            show_default=False,
+            help=f"Passes over the data at most, {EPOCHS} if not given; with --resume, in all.",
+        ),
+    ] = None,
+    settings: option.Settings = [],  # noqa: B006 - Typer makes a new list each time
+    label: option.Label = None,
+    format: option.Format = None,  # noqa: A002
+    header: option.Header = None,
+    types: option.Types = [],  # noqa: B006
+    interactions: option.Interactions = [],  # noqa: B006
+    standardize: option.Standardize = False,
+    bits: option.Bits = None,
+    one_based: option.OneBased = None,
+    seed: option.Seed = 0,
+    shuffle: Annotated[
+        bool,
+        typer.Option(
+            "--shuffle/--no-shuffle",
+            help="Visit the examples in a fresh order each epoch: all of them if they fit into memory, else batch by batch.",
+        ),
+    ] = True,
+    holdout: Annotated[
+        float,
+        typer.Option(
+            "--holdout",
+            min=0.0,
+            max=0.9,
+            metavar="SHARE",
+            help="Set this share of the examples aside, never learn them, and stop when the accuracy on them no longer rises.",
+        ),
+    ] = 0.0,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            "--test", metavar="DATA", show_default=False, help="A file to test the model on when it is trained."
+        ),
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            "--report", metavar="FILE.html", show_default=False, help="Write a page with everything that was learned."
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with MODEL: where an interrupted run stopped, or with new data.")
+    ] = False,
+    threads: option.Threads = None,
+    json: option.AsJson = False,
+    quiet: option.Quiet = False,
+) -> None:
+    """Train a model on a file, or on files larger than memory.
+
+    Ctrl-C ends training, saves what was learned, and exits with 130; --resume goes on.
+
+    For example:
+      rosenblatt train spam.csv -m spam.model
+      rosenblatt train messages.tsv -m spam.model --label 0 --test new.tsv --report spam.html
+      rosenblatt train 'day-*.svm.gz' -m big.model -a passive-aggressive --set C=0.1 --epochs 1 --bits 22
+    """
+    from rosenblatt.cli._scoring import describe_strangers
+    from rosenblatt.cli._session import Session
+
+    options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, threads)
+    parameters = option.parsed_settings(settings)
+    session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout)
+    if resume:
+        session.take_up(model, data, options, algorithm, parameters, epochs)
+    else:
+        session.begin(data, options, algorithm or ALGORITHM, parameters, epochs or EPOCHS)
+    if not quiet:
+        typer.echo(session.stream.describe(), err=True)
+    _check_output(model, report)
+    started = time.monotonic()
+    session.learn(_epoch_lines(quiet))
+    seconds = time.monotonic() - started
+    session.save(model)
+    if (largest := session.largest_number()) > 100 and not quiet:
+        warn(f"there are numbers of up to {largest:.3g}, which drown smaller ones; --standardize often helps.")
+    facts = session.facts(model, seconds)
+    evaluation = None
+    if test is not None and session.run.stopped != "interrupted":
+        evaluation = session.test(test, threads)
+        facts["test"] = {"data": test, **evaluation.to_json()}
+        if (strangers := describe_strangers(evaluation, facts["classes"])) and not quiet:
+            warn(strangers)
+    if report is not None:
+        from rosenblatt.cli._report import write_report
+
+        write_report(report, session, facts, evaluation, test)
+    if json:
+        from rosenblatt.cli._files import emit
+
+        emit(facts)
+    elif not quiet:
+        _print(facts, evaluation)
+    if session.run.stopped == "interrupted":
+        warn(f"interrupted; {model} holds what was learned so far. Go on with --resume.")
+        raise typer.Exit(INTERRUPTED)
+    if session.run.stopped == "read once" and session.run.epochs > 1:
+        warn("standard input did not fit into memory and could be read only once. Save it to a file for more epochs.")
+
+
+def _check_output(*paths: str | None) -> None:
+    """Learn before the work begins, not after it, that its result cannot be written."""
+    for path in paths:
+        if path is None:
+            continue
+        folder = Path(path).resolve().parent
+        if Path(path).is_dir() or not folder.is_dir():
+            raise Usage(
+                f"{path} cannot be written: {'it is a folder' if folder.is_dir() else f'there is no folder {folder}'}."
+            )
+
+
+def _epoch_lines(quiet: bool) -> Any:
+    """A function that prints a line for an epoch, below a heading."""
+    if quiet:
+        return lambda run: None
+    printed = False
+
+    def line(run: "Run") -> None:
+        nonlocal printed
+        held = run.holdout > 0
+        if not printed:
+            typer.echo(
+                f"{'epoch':>6}{'examples':>14}{'mistakes':>12}{'accuracy*':>11}{'held out' if held else '':>10}{'seconds':>9}",
+                err=True,
+            )
+            printed = True
+        epoch: Epoch = run.done[-1]
+        share = f"{epoch.held_out_accuracy:.2%}" if epoch.held_out_accuracy is not None else ""
+        typer.echo(
+            f"{len(run.done):>6}{epoch.examples:>14,}{epoch.mistakes:>12,}{epoch.accuracy:>11.2%}{share:>10}{epoch.seconds:>9.2f}",
+            err=True,
+        )
+        sys.stderr.flush()
+
+    return line
+
+
+def _print(facts: dict[str, Any], evaluation: Any) -> None:
+    classes = facts["classes"]
+    names = ", ".join(map(str, classes[:6])) + (", …" if len(classes) > 6 else "")
+    done = len(facts["epochs"])
+    lines = [
+        f"algorithm  {facts['algorithm']}",
+        f"examples   {facts['examples']:,}"
+        + (f", {facts['unlabelled']:,} without a label left out" if facts["unlabelled"] else ""),
+        f"classes    {len(classes)}: {names}",
+        f"features   {facts['features']:,}",
+        f"epochs     {done} in {facts['seconds']:.2f} s, ended by: {facts['stopped']}",
+    ]
+    if done and facts["epochs"][0]["examples"]:
+        lines.append(
+            f"accuracy*  {facts['epochs'][0]['accuracy']:.2%} in the first epoch  (*before learning each example)"
+        )
+    if facts.get("held_out_accuracy") is not None:
+        lines.append(f"held out   {facts['held_out_accuracy']:.2%}")
+    lines.append(f"model      {facts['model']}")
+    typer.echo("\n".join(lines))
+    if evaluation is not None:
+        typer.echo(f"\nTest on {facts['test']['data']}\n{evaluation.to_text()}")
+
+
+def as_epoch(epoch: "Epoch") -> dict[str, Any]:
+    """An epoch for --json."""
+    facts = dataclasses.asdict(epoch)
+    facts["accuracy"] = epoch.accuracy if epoch.examples else None
+    facts["held_out_accuracy"] = epoch.held_out_accuracy
+    return facts

@@ -1,0 +1,237 @@
+"""CSV and TSV: parsed by Arrow a block of whole rows at a time, on as many cores as there are."""
+
+import csv
+import io
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, uint64
+
+from .compiled import kernels
+from .encoder import Encoder
+from .errors import BadData
+from .sources import Block, Buffers, Opened, blocks, last_newline
+from .tables import LABEL_NAMES, MISSING, NUMBER, InfiniteNumber, Parsed, TableReader, guess_kind
+
+__all__ = ["DelimitedReader", "Dialect", "last_record", "sniff"]
+
+QUOTE = '"'
+
+
+class Dialect(NamedTuple):
+    """How a table is written down."""
+
+    delimiter: str
+    quoted: bool
+    header: bool
+    names: list[str]
+    kinds: dict[str, str]
+
+
+@njit(nogil=True)
+def last_record(text: Any, size: Any, delimiter: Any) -> int:
+    """Where the last whole record ends: at a newline that no quotes enclose. 0 if there is none."""
+    end, at, size = uint64(0), uint64(0), uint64(size)
+    field_begins = True
+    while at < size:
+        byte = text[at]
+        at += uint64(1)
+        if byte == 34 and field_begins:
+            while True:
+                while at < size and text[at] != 34:
+                    at += uint64(1)
+                if at + uint64(1) >= size:
+                    return np.int64(end)
+                at += uint64(1)
+                if text[at] != 34:
+                    break
+                at += uint64(1)
+            field_begins = False
+        elif byte == 10:
+            end = at
+            field_begins = True
+        else:
+            field_begins = byte == delimiter
+    return np.int64(end)
+
+
+def sniff(text: bytes, format: str, header: bool | None) -> Dialect:  # noqa: A002
+    """The dialect and the kinds of columns, from the first block of a file."""
+    lines = text.decode("utf-8", "replace")
+    delimiter = "\t" if format == "tsv" else _delimiter(lines)
+    quoted = _quoted(lines, delimiter)
+    rows = [row for row in _rows(lines, delimiter, quoted) if row]
+    if not rows:
+        raise BadData("A table must have rows; this file has none. Check that it was written completely.")
+    width = len(rows[0])
+    body = [row for row in rows[1:] if len(row) == width]
+    columns = [[row[c] for row in body] for c in range(width)]
+    kinds = [guess_kind(column) for column in columns]
+    if header is None:
+        header = _is_header([cell.strip() for cell in rows[0]], columns, kinds)
+    if not header:
+        kinds = [guess_kind([rows[0][c], *columns[c]]) for c in range(width)]
+    names = [cell.strip() for cell in rows[0]] if header else [str(c) for c in range(width)]
+    if header and not body:
+        raise BadData(
+            "A table must have rows below its header; this file has none. Set header=False if it has no header."
+        )
+    repeated = [name for name, many in itertools.groupby(sorted(names)) if len(list(many)) > 1]
+    if repeated:
+        raise BadData(
+            f"The names of columns must differ; {repeated[0]!r} comes twice. Rename one, or set header=False."
+        )
+    return Dialect(delimiter, quoted, header, names, dict(zip(names, kinds)))
+
+
+def _rows(text: str, delimiter: str, quoted: bool) -> Iterator[list[str]]:
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=QUOTE, quoting=quoting)
+    while True:
+        try:
+            yield next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            continue
+
+
+def _delimiter(text: str) -> str:
+    """The sign that cuts the first lines into the same number of fields, the more the better."""
+    first = text.split("\n", 20)[:20]
+    best, fields = ",", 1
+    for sign in (",", "\t", ";", "|"):
+        widths = {len(row) for row in _rows("\n".join(first[:-1] or first), sign, True) if row}
+        if len(widths) == 1 and max(widths) > fields:
+            best, fields = sign, max(widths)
+    return best
+
+
+def _quoted(text: str, delimiter: str) -> bool:
+    """Whether quotes enclose fields: not if one opens a field of some line and never closes one."""
+    for line in text.split("\n")[:5000]:
+        for field in line.rstrip("\r").split(delimiter):
+            if field.startswith(QUOTE) and delimiter == "\t" and (len(field) < 2 or not field.endswith(QUOTE)):
+                return False
+    return True
+
+
+def _is_header(first: Sequence[str], columns: Sequence[Sequence[str]], kinds: Sequence[str]) -> bool:
+    """Whether the first row names the columns."""
+    if first in ([str(c) for c in range(len(first))], [str(c + 1) for c in range(len(first))]) and len(first) > 1:
+        return True
+    if any(NUMBER.match(cell) or not cell for cell in first) or len(set(first)) < len(first):
+        return False
+    if "number" in kinds or any(cell.lower() in LABEL_NAMES for cell in first):
+        return True
+    # All is text: a name differs from the few values that a column of categories repeats.
+    repeating = [(cell, set(column)) for cell, column in zip(first, columns) if len(set(column)) <= len(column) / 2]
+    return bool(repeating) and all(cell not in values for cell, values in repeating)
+
+
+class DelimitedReader(TableReader):
+    """Reads the rows of CSV and TSV files."""
+
+    def __init__(self, encoder: Encoder, buffers: Buffers, dialect: Dialect) -> None:
+        names = dialect.names
+        if not dialect.header and not encoder.header and encoder.label not in (None, str(len(names))):
+            expected = len(encoder.columns) + 1
+            if len(names) == expected - 1:  # the same table without its label
+                names = [str(c) for c in range(expected) if str(c) != encoder.label]
+        super().__init__(encoder, names)
+        self.buffers = buffers
+        self.dialect = dialect
+        self.wanted = [*encoder.columns, *([str(encoder.label)] if self.has_label else [])]
+
+    def work(self, source: Opened) -> Iterator[tuple[Block, list[str], bool]]:
+        """Blocks of rows, with the names of their columns; the first block of each file has its header."""
+        names, header = self.names, self.dialect.header
+        for block in blocks(source, self.buffers, self._end if self.dialect.quoted else last_newline):
+            if header:
+                first = block.memory[: block.memory.find(b"\n")].decode("utf-8", "replace")
+                names = [cell.strip() for cell in next(_rows(first, self.dialect.delimiter, self.dialect.quoted), [])]
+                self.check_columns(names)
+            yield block, names, header
+            header = False
+
+    def _end(self, memory: bytearray, text: Any, size: int) -> int:
+        if memory.find(b'"', 0, size) < 0:
+            return last_newline(memory, text, size)
+        return int(kernels().last_record(text, size, ord(self.dialect.delimiter)))
+
+    def parse(self, unit: tuple[Block, list[str], bool]) -> Parsed:
+        """Parse a block; any thread may do it."""
+        import pyarrow
+        from pyarrow import csv as arrow_csv
+
+        block, names, header = unit
+        encoder = self.encoder
+        numeric = {*encoder.number_columns, *([encoder.label] if encoder.label_kind == "number" else [])}
+        try:
+            table = arrow_csv.read_csv(
+                pyarrow.py_buffer(memoryview(block.memory)[: block.size]),
+                arrow_csv.ReadOptions(
+                    use_threads=False, block_size=block.size + 1, column_names=names, skip_rows=int(header)
+                ),
+                arrow_csv.ParseOptions(
+                    delimiter=self.dialect.delimiter,
+                    quote_char=QUOTE if self.dialect.quoted else False,
+                    newlines_in_values=self.dialect.quoted,
+                ),
+                arrow_csv.ConvertOptions(
+                    column_types={
+                        name: pyarrow.float64() if name in numeric else pyarrow.string() for name in self.wanted
+                    },
+                    include_columns=self.wanted,
+                    null_values=MISSING,
+                    strings_can_be_null=True,
+                ),
+            ).combine_chunks()
+            columns = {name: table.column(name).chunk(0) for name in self.wanted} if table.num_rows else {}
+            if not columns:
+                columns = {name: pyarrow.array([], field.type) for name, field in zip(table.column_names, table.schema)}
+            parsed = self.encode(columns, table.num_rows, block.memory.count(b"\n", 0, block.size))
+        except (pyarrow.ArrowInvalid, InfiniteNumber) as error:
+            raise self._complaint(unit, numeric, error) from None
+        self.buffers.give_back(block)
+        return parsed
+
+    def _complaint(self, unit: tuple[Block, list[str], bool], numeric: set[Any], error: Exception) -> BadData:
+        """Find the line that Arrow did not like, and say what is wrong with it."""
+        block, names, header = unit
+        data = bytes(block.memory[: block.size])
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as broken:
+            return BadData(
+                f"Text must be UTF-8; got the byte {data[broken.start]:#04x} where none may stand. Convert the file, for "
+                "instance with iconv -f latin1 -t utf-8.",
+                line=data.count(b"\n", 0, broken.start) + 1,
+            )
+        quoting = csv.QUOTE_MINIMAL if self.dialect.quoted else csv.QUOTE_NONE
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.dialect.delimiter, quoting=quoting)
+        line = 1
+        try:
+            for number, row in enumerate(reader):
+                if row and not (header and number == 0):
+                    if len(row) != len(names):
+                        return BadData(
+                            f"A row must have {len(names)} fields, as the first one has; got {len(row)}. Quote a field "
+                            f"that contains {self.dialect.delimiter!r}.",
+                            line=line,
+                        )
+                    for name, cell in zip(names, row):
+                        good = NUMBER.match(cell) is not None and math.isfinite(float(cell))
+                        if name in numeric and not good and cell.strip() not in MISSING:
+                            return BadData(
+                                f"Column {name!r} must hold finite numbers, as its first rows do; got {cell.strip()[:40]!r}. "
+                                f"Correct it, or set its type to category (--type {name}=category).",
+                                line=line,
+                            )
+                line = reader.line_num + 1
+        except csv.Error as problem:
+            return BadData(f"The row cannot be taken apart: {problem}. Check its quotes.", line=line)
+        return BadData(f"The rows cannot be read: {error}. Check the delimiter and the quotes.", line=1)

@@ -1,0 +1,268 @@
+"""From records to features: which columns there are, of which kind, and which feature has which number."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.rows import CSR
+
+from .compiled import kernels
+from .errors import BadData
+from .vocabulary import Vocabulary
+from .words import END, USED, Tokens, new_tokens
+
+__all__ = ["BITS", "KINDS", "Encoder", "Moments"]
+
+KINDS = ("number", "category", "words")
+BITS = range(1, 31)
+
+
+class Moments:
+    """Mean and spread of columns, row after row (Welford 1962).
+
+    A row is standardised with what is known up to it, itself included: nothing is read twice, and batches of any size give the
+    same features. The first rows are therefore scaled roughly. A second pass leaves the moments as the first one ended.
+    """
+
+    def __init__(self, columns: int) -> None:
+        self.count, self.mean, self.spread = np.zeros(columns), np.zeros(columns), np.zeros(columns)
+
+    def standardize(self, values: NDArray[np.float64], learn: bool) -> None:
+        """Standardise the rows of a matrix in place, after taking them in; missing values (NaN) stay so."""
+        kernels().standardize(values, self.count, self.mean, self.spread, learn)
+
+
+class Encoder:
+    """What turns records into features; made by `open_stream`, and kept with the model to read its next file.
+
+    Parameters
+    ----------
+    family : {"numbered", "named", "table"}
+        svmlight, whose features are column numbers; VW text, whose features have names; tables with columns.
+    bits : int or None, default=None
+        None: an exact vocabulary that grows; else features are hashed to ``2**bits`` places, which bounds the memory.
+    columns : mapping of str to {"number", "category", "words"}, default={}
+        The columns of a table and their kinds, in order; the label is not among them.
+    label : str or None, default=None
+        The label's column.
+    interactions : sequence of (str, str), default=()
+        Pairs of columns (of namespaces, in VW text) whose features are multiplied.
+    standardize : bool, default=False
+        Bring numbers to mean 0 and deviation 1, as far as known when they arrive.
+    first_column : int, default=0
+        The number of the first column of svmlight text; 0 keeps numbers as they are written.
+
+    Attributes
+    ----------
+    frozen : bool
+        Whether unknown features are ignored instead of added.
+    n_features : int
+        How many features there are so far (``2**bits`` when hashing).
+    """
+
+    def __init__(
+        self,
+        family: str,
+        *,
+        bits: int | None = None,
+        columns: Mapping[str, str] | None = None,
+        label: str | None = None,
+        interactions: Sequence[tuple[str, str]] = (),
+        standardize: bool = False,
+        first_column: int = 0,
+    ) -> None:
+        if bits is not None and bits not in BITS:
+            raise ValueError(
+                f"`bits` must lie between {BITS[0]} and {BITS[-1]}; got {bits}. Memory doubles with each; 18 to 24 are usual."
+            )
+        self.family = family
+        self.bits = bits
+        self.columns = dict(columns or {})
+        self.label = label
+        self.label_kind: str | None = None
+        self.header = True
+        self.interactions = [(str(a), str(b)) for a, b in interactions]
+        self.first_column = first_column
+        self.frozen = False
+        self.width = 0
+        self.number_columns = [name for name, kind in self.columns.items() if kind == "number"]
+        self.moments = Moments(len(self.number_columns)) if standardize else None
+        self.learned_moments = False
+        self._check()
+        self.dense = (
+            family == "table"
+            and bits is None
+            and not self.interactions
+            and len(self.number_columns) == len(self.columns)
+        )
+        self.vocabulary = Vocabulary([] if bits else self.number_columns)
+
+    def _check(self) -> None:
+        for name in {name for pair in self.interactions for name in pair}:
+            if self.family == "numbered" or (self.family == "table" and name not in self.columns):
+                raise BadData(
+                    f"Interactions must name columns ({', '.join(self.columns) or 'svmlight text has none with names'}); got "
+                    f"{name!r}. Check the spelling."
+                )
+        if self.moments is not None and self.family != "table":
+            raise BadData(
+                "Only the number columns of tables can be standardised; sparse text would lose its zeros. Scale it before, or "
+                "leave `standardize` out."
+            )
+
+    @property
+    def n_features(self) -> int:
+        """How many features there are so far."""
+        if self.bits is not None:
+            return 1 << self.bits
+        return self.width if self.family == "numbered" else len(self.vocabulary)
+
+    def feature_name(self, i: int) -> str:
+        """The name of feature i.
+
+        The number as written in svmlight text; ``name`` or ``namespace^name`` in VW text; in tables ``column`` for a number,
+        ``column=value``, ``column:word`` (``word`` where there is no other column), and ``first*second`` for a product;
+        ``#i`` when hashing.
+        """
+        if not 0 <= i < self.n_features:
+            raise IndexError(f"A feature must lie in 0..{self.n_features - 1}; got {i}. See `n_features`.")
+        if self.bits is not None:
+            return f"#{i}"
+        return str(i + self.first_column) if self.family == "numbered" else self.vocabulary.name(i)
+
+    def names(self) -> list[str]:
+        """The names of all features, in order."""
+        if self.bits is None and self.family != "numbered":
+            return self.vocabulary.names()
+        return [self.feature_name(i) for i in range(self.n_features)]
+
+    def find(self, name: str) -> int:
+        """The number of a feature by its name, or -1."""
+        if self.bits is None and self.family != "numbered":
+            return self.vocabulary.find(name)
+        text = name.removeprefix("#")
+        i = int(text) - (0 if self.bits else self.first_column) if text.isdecimal() else -1
+        return i if 0 <= i < self.n_features else -1
+
+    def freeze(self) -> None:
+        """From now on ignore features that are not known yet, and leave the running statistics as they are."""
+        self.frozen = True
+
+    # ---- tables and VW text ----
+
+    @property
+    def in_order(self) -> bool:
+        """Whether batches must be encoded one after the other, because each may add to what is known."""
+        return not self.frozen and (self.bits is None or (self.moments is not None and not self.learned_moments))
+
+    def tokens_of(self, numbers: NDArray[np.float64], texts: Mapping[str, tuple[Any, Any]]) -> Tokens:
+        """The columns of some rows as tokens: a matrix of the number columns, and (bytes, offsets) of each of the others."""
+        rows, places = numbers.shape[0], {name: c for c, name in enumerate(self.columns)}
+        names = {name: name.encode() for name in self.columns}
+        count, room = rows * numbers.shape[1], sum(len(names[name]) for name in self.number_columns)
+        prefixes = {}
+        for name, (data, offsets) in texts.items():
+            alone = len(self.columns) == 1 and self.columns[name] == "words"
+            sign = b"=" if self.columns[name] == "category" else b":"
+            prefixes[name] = np.frombuffer(b"" if alone else names[name] + sign, np.uint8)
+            many = int(offsets[-1] - offsets[0])
+            most = rows if self.columns[name] == "category" else many // 2 + rows
+            count, room = count + most, room + many + most * len(prefixes[name])
+        tokens = new_tokens(count, room)
+        for c, name in enumerate(self.number_columns):
+            kernels().numbers(numbers[:, c].copy(), np.frombuffer(names[name], np.uint8), places[name], tokens)
+        for name, (data, offsets) in texts.items():
+            kernel = kernels().categories if self.columns[name] == "category" else kernels().words
+            kernel(data, offsets, prefixes[name], places[name], tokens)
+        return tokens
+
+    def rows_of(self, tokens: Tokens, rows: int, places: Mapping[str, int] | None = None) -> CSR:
+        """Tokens as sparse rows; new features are added unless frozen. `places` numbers the columns for interactions."""
+        tokens, order, starts = self._arranged(tokens, rows)
+        if self.interactions:
+            numbers = {name: c for c, name in enumerate(self.columns)} if places is None else places
+            extra = []
+            for a, b in self.interactions:
+                if a in numbers and b in numbers:
+                    squares = a == b and self.columns.get(a) == "number"
+                    pair = (numbers[a], numbers[b], squares)
+                    product = new_tokens(*kernels().room_to_cross(tokens, order, starts, *pair))
+                    kernels().cross(tokens, order, starts, *pair, product)
+                    extra.append(product)
+            tokens, order, starts = self._arranged(_joined([tokens, *extra]), rows)
+        mask = 0 if self.bits is None else (1 << self.bits) - 1
+        return CSR(*self.vocabulary.number(tokens, order, starts, mask, not self.frozen and not mask))
+
+    def _arranged(self, tokens: Tokens, rows: int) -> tuple[Tokens, Any, Any]:
+        count = int(tokens.size[END])
+        order, starts = np.empty(count, np.int64), np.empty(rows + 1, np.int64)
+        kernels().arrange(tokens.row[:count], rows, order, starts)
+        return tokens, order, starts
+
+    # ---- save and load ----
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain dicts, lists, strings and numbers."""
+        saved: dict[str, Any] = {
+            "family": self.family,
+            "bits": self.bits,
+            "columns": [[name, kind] for name, kind in self.columns.items()],
+            "label": self.label,
+            "label_kind": self.label_kind,
+            "header": self.header,
+            "interactions": [list(pair) for pair in self.interactions],
+            "first_column": self.first_column,
+            "width": self.width,
+            "moments": None,
+            "vocabulary": self.vocabulary.names(),
+        }
+        if self.moments is not None:
+            saved["moments"] = {
+                "count": self.moments.count.tolist(),
+                "mean": self.moments.mean.tolist(),
+                "spread": self.moments.spread.tolist(),
+                "complete": self.learned_moments,
+            }
+        return saved
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> "Encoder":
+        """The encoder that `to_json` described."""
+        encoder = cls(
+            str(saved["family"]),
+            bits=saved["bits"],
+            columns={str(name): str(kind) for name, kind in saved["columns"]},
+            label=saved["label"],
+            interactions=[(a, b) for a, b in saved["interactions"]],
+            standardize=saved["moments"] is not None,
+            first_column=int(saved["first_column"]),
+        )
+        encoder.label_kind, encoder.header, encoder.width = (
+            saved["label_kind"],
+            bool(saved["header"]),
+            int(saved["width"]),
+        )
+        encoder.vocabulary = Vocabulary(saved["vocabulary"])
+        if encoder.moments is not None:
+            for name in ("count", "mean", "spread"):
+                setattr(encoder.moments, name, np.array(saved["moments"][name], np.float64))
+            encoder.learned_moments = bool(saved["moments"]["complete"])
+        return encoder
+
+
+def _joined(parts: Sequence[Tokens]) -> Tokens:
+    """Several lots of tokens as one; they may have no order among each other."""
+    counts = [int(part.size[END]) for part in parts]
+    used = [int(part.size[USED]) for part in parts]
+    whole = new_tokens(sum(counts), sum(used))
+    at, byte = 0, 0
+    for part, count, length in zip(parts, counts, used):
+        for name in ("row", "column", "length", "hash", "value"):
+            getattr(whole, name)[at : at + count] = getattr(part, name)[:count]
+        whole.start[at : at + count] = part.start[:count] + byte
+        whole.text[byte : byte + length] = part.text[:length]
+        at, byte = at + count, byte + length
+    whole.size[:] = at, byte
+    return whole

@@ -1,0 +1,27 @@
+"""What is raised when a file cannot be read as asked."""
+
+__all__ = ["BadData"]
+
+
+class BadData(ValueError):  # noqa: N818
+    """A file, or a line of it, that cannot be read.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, what is allowed, what came and what to do.
+    path : str or None, default=None
+        The file, as it was named.
+    line : int or None, default=None
+        The line of the file, counted from 1.
+    """
+
+    def __init__(self, message: str, path: str | None = None, line: int | None = None) -> None:
+        self.message = message
+        self.path = path
+        self.line = line
+        place = ", ".join([*([path] if path else []), *([f"line {line}"] if line else [])])
+        super().__init__(f"{place}: {message}" if place else message)
+
+    def __reduce__(self) -> tuple[type, tuple[str, str | None, int | None]]:
+        return BadData, (self.message, self.path, self.line)

@@ -1,0 +1,126 @@
+"""Which format a file has, and the reader for it."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Protocol
+
+from .batch import Batch
+from .delimited import DelimitedReader, sniff
+from .encoder import Encoder
+from .errors import BadData
+from .json_lines import JsonReader, sniff_json
+from .parquet import ParquetReader
+from .sources import Buffers, Opened
+from .svmlight import SvmlightReader
+from .tables import plan
+from .vw import VwReader
+
+__all__ = ["FORMATS", "Reader", "find_format", "make_reader"]
+
+FORMATS = ("svmlight", "csv", "tsv", "parquet", "vw", "jsonl")
+
+_ENDINGS = {
+    ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
+    ".parquet": "parquet", ".pq": "parquet", ".vw": "vw", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+}  # fmt: skip
+
+_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_SVMLIGHT = re.compile(rb"\s*(?:" + _NUMBER + rb")?(?:\s+qid:\d+)?(?:\s*\d+:\S+)*\s*(?:#.*)?\Z")
+_VW = re.compile(rb"\s*(?:" + _NUMBER + rb"(?:\s+" + _NUMBER + rb"){0,2})?\s*(?:'?[^\s|,;\t]+)?\|")
+
+
+class Reader(Protocol):
+    """What each format brings: units of work, their parsing in any thread, and what must be done in order."""
+
+    encoder: Encoder
+    labels: Any
+
+    @property
+    def label_text(self) -> str:
+        """Where the label is, for people."""
+
+    def work(self, source: Opened) -> Iterator[Any]:
+        """Units of work, in order."""
+
+    def parse(self, unit: Any) -> Any:
+        """Parse one unit; the result has `lines`, how many lines it took."""
+
+    def finish(self, parsed: Any, first_line: int) -> Batch:
+        """Number labels and new features; called for one unit after the other."""
+
+
+def find_format(source: Opened, name: str, format: str | None) -> str:  # noqa: A002
+    """The format as said, or by content where that is plain, by name, and else by content again."""
+    if format is not None and format not in FORMATS:
+        raise BadData(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}. Leave it out to have it found.")
+    path = PurePath(name)
+    endings = [ending.lower() for ending in path.suffixes]
+    if endings and endings[-1] in (".gz", ".zst", ".zstd"):
+        endings.pop()
+    named = _ENDINGS.get(endings[-1]) if endings else None
+    if source.parquet:
+        return "parquet"
+    if "parquet" in (format, named):
+        raise BadData("A Parquet file must begin with PAR1; this one does not. Check its name and that it is complete.")
+    return format or named or _by_content(source.head()[: 1 << 16])
+
+
+def _by_content(head: bytes) -> str:
+    pieces = head.split(b"\n")
+    lines = [line for line in pieces[:-1] or pieces if line.strip() and not line.startswith(b"#")][:20]
+    if not lines:
+        return "csv"
+    if lines[0].lstrip().startswith(b"{"):
+        return "jsonl"
+    if all(_VW.match(line) for line in lines):
+        return "vw"
+    if all(_SVMLIGHT.match(line) for line in lines) and any(b":" in line for line in lines):
+        return "svmlight"
+    return "tsv" if b"\t" in lines[0] else "csv"
+
+
+def make_reader(
+    source: Opened,
+    format: str,  # noqa: A002
+    buffers: Buffers,
+    encoder: Encoder | None,
+    *,
+    label: str | int | None,
+    header: bool | None,
+    types: Mapping[str, str] | None,
+    labelled: bool,
+    one_based: bool | None,
+    bits: int | None,
+    interactions: Sequence[tuple[str, str]],
+    standardize: bool,
+) -> Reader:
+    """The reader of a format. A new encoder is made from the beginning of the file unless there is one already."""
+    family = {"svmlight": "numbered", "vw": "named"}.get(format, "table")
+    if encoder is not None and encoder.family != family:
+        words = {"numbered": "svmlight text", "named": "VW text", "table": "tables (CSV, TSV, Parquet, JSON lines)"}
+        raise BadData(
+            f"The model has learned from {words[encoder.family]} and takes such files; got {format}. Convert the file."
+        )
+    options: dict[str, Any] = {"bits": bits, "interactions": interactions, "standardize": standardize}
+    if format == "svmlight":
+        encoder = encoder or Encoder(family, first_column=int(bool(one_based)), **options)
+        return SvmlightReader(encoder, buffers, labelled)
+    if format == "vw":
+        return VwReader(encoder or Encoder(family, **options), buffers)
+    if format == "parquet":
+        return ParquetReader.of(source, encoder, buffers.size, label, types, labelled, options)
+    head = source.head()
+    if not head:
+        raise BadData("A file must hold at least one example; this one is empty. Check that it was written completely.")
+    if format == "jsonl":
+        names, kinds = sniff_json(head)
+        encoder = encoder or plan(kinds, label, types, labelled, **options)
+        return JsonReader(encoder, buffers, names)
+    if encoder is not None and header is None:
+        header = encoder.header
+    dialect = sniff(head, format, header)
+    if encoder is None:
+        encoder = plan(dialect.kinds, label, types, labelled, **options)
+        encoder.header = dialect.header
+    return DelimitedReader(encoder, buffers, dialect)

@@ -1,0 +1,65 @@
+"""Labels as they arrive: the first one is number 0."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiled import kernels
+
+__all__ = ["NumberLabels", "TextLabels"]
+
+Codes = NDArray[np.int64]
+
+
+class NumberLabels:
+    """Labels that are numbers; whole ones become Python integers."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._known = np.empty(16)
+        self._slots = np.zeros(32, np.int64)
+
+    def codes(self, values: NDArray[np.float64]) -> Codes:
+        """The places of labels among all so far, new ones added; NaN has none."""
+        codes = np.empty(values.size, np.int64)
+        done, count = 0, len(self.values)
+        while done < values.size:
+            done, count = kernels().label_codes(values, self._known, count, self._slots, codes, done)
+            if done < values.size:
+                self._grow(count)
+        for value in self._known[len(self.values) : count].tolist():
+            self.values.append(int(value) if value == int(value) else value)
+        return codes
+
+    def _grow(self, count: int) -> None:
+        known = self._known[:count]
+        self._slots = np.zeros(4 * self._slots.size, np.int64)
+        self._known = np.empty(self._slots.size // 2)  # the kernel stops when half of the slots are taken
+        kernels().label_codes(known, self._known, 0, self._slots, np.empty(known.size, np.int64), 0)
+
+
+class TextLabels:
+    """Labels that are text."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._places: dict[str, int] = {}
+
+    def codes(self, column: Any) -> Codes:
+        """The places of the labels of an Arrow column of strings; null and empty ones have none."""
+        import pyarrow.compute as pc
+
+        encoded = pc.dictionary_encode(pc.utf8_trim_whitespace(column))
+        places = [self._place(text) for text in encoded.dictionary.to_pylist()]
+        chosen = encoded.indices.fill_null(len(places)).to_numpy(zero_copy_only=False)
+        codes: Codes = np.array([*places, -1], np.int64)[chosen]
+        return codes
+
+    def _place(self, text: str) -> int:
+        if not text:
+            return -1
+        if text not in self._places:
+            self._places[text] = len(self.values)
+            self.values.append(text)
+        return self._places[text]

@@ -1,0 +1,127 @@
+"""Parquet files, some rows at a time."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .encoder import Encoder
+from .errors import BadData
+from .sources import Opened
+from .tables import InfiniteNumber, Parsed, TableReader, guess_kind, plan
+
+__all__ = ["ParquetReader"]
+
+SAMPLE = 1000
+"""So many rows decide whether a column of text holds words or categories."""
+
+
+def _kind(column: Any, name: str) -> str:
+    """The kind of a column by its type, and for text by its first values."""
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
+        return "number"
+    if types.is_dictionary(column.type) or types.is_temporal(kind) or types.is_null(kind):
+        return "category"
+    if types.is_string(kind) or types.is_large_string(kind):
+        text = guess_kind([value or "" for value in column.to_pylist()])
+        return "category" if text == "number" else text
+    if types.is_list(kind) and (types.is_string(kind.value_type) or types.is_large_string(kind.value_type)):
+        return "words"
+    raise BadData(
+        f"A column must hold numbers, text or lists of text; {name!r} holds {column.type}. Drop it or take it apart before."
+    )
+
+
+class ParquetReader(TableReader):
+    """Reads the rows of Parquet files."""
+
+    def __init__(self, encoder: Encoder, names: list[str], batch_bytes: int) -> None:
+        super().__init__(encoder, names)
+        self.batch_bytes = batch_bytes
+        self.wanted = [*encoder.columns, *([str(encoder.label)] if self.has_label else [])]
+
+    @classmethod
+    def of(
+        cls,
+        source: Opened,
+        encoder: Encoder | None,
+        batch_bytes: int,
+        label: str | int | None,
+        types: Mapping[str, str] | None,
+        labelled: bool,
+        options: Mapping[str, Any],
+    ) -> "ParquetReader":
+        """A reader for files that have the columns of this one."""
+        file = _open(source)
+        names = list(file.schema_arrow.names)
+        if encoder is None:
+            first = next(file.iter_batches(SAMPLE), None)
+            if first is None:
+                raise BadData(
+                    "A file must hold at least one example; this one has none. Check that it was written completely."
+                )
+            kinds = {name: _kind(column, name) for name, column in zip(names, first.columns)}
+            encoder = plan(kinds, label, types, labelled, **options)
+        return cls(encoder, names, batch_bytes)
+
+    def work(self, source: Opened) -> Iterator[Any]:
+        """Record batches of about the size of a block."""
+        import pyarrow
+
+        file = _open(source)
+        self.check_columns(file.schema_arrow.names)
+        details = file.metadata
+        size = sum(details.row_group(i).total_byte_size for i in range(details.num_row_groups))
+        rows = max(1, min(65536, self.batch_bytes * max(1, details.num_rows) // max(1, size)))
+        try:
+            yield from file.iter_batches(rows, columns=self.wanted)
+        except (OSError, pyarrow.ArrowException) as error:
+            raise BadData(f"The Parquet file cannot be read: {error}. Copy or write it again.") from None
+
+    def parse(self, unit: Any) -> Parsed:
+        """Cast the columns to numbers and text, then encode them."""
+        import pyarrow
+
+        encoder, columns = self.encoder, {}
+        for name in self.wanted:
+            column = unit.column(name)
+            numeric = encoder.columns.get(name, encoder.label_kind) == "number"
+            try:
+                columns[name] = _cast(column, numeric)
+            except pyarrow.ArrowException as error:
+                raise BadData(
+                    f"Column {name!r} cannot be taken as {'numbers' if numeric else 'text'}: {error}. Set its type."
+                ) from None
+        try:
+            return self.encode(columns, unit.num_rows, unit.num_rows)
+        except InfiniteNumber as bad:
+            raise BadData(
+                f"Column {bad.column!r} must hold finite numbers; got {bad.value}. Replace it by a number, or by null if it is missing.",
+                line=bad.row + 1,
+            ) from None
+
+
+def _cast(column: Any, numeric: bool) -> Any:
+    import pyarrow
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if numeric and types.is_boolean(column.type):
+        column = column.cast(pyarrow.uint8())
+    if types.is_list(column.type):
+        column = pc.binary_join(column.cast(pyarrow.list_(pyarrow.string())), " ")
+    return column.cast(pyarrow.float64() if numeric else pyarrow.string())
+
+
+def _open(source: Opened) -> Any:
+    """The file from its beginning; standard input is read as a whole, since the directory of a Parquet file stands at its end."""
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        return parquet.ParquetFile(source.whole(), pre_buffer=False)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise BadData(f"The Parquet file cannot be read: {error}. Copy or write it again.") from None

@@ -1,0 +1,269 @@
+"""Where bytes come from: paths and globs, standard input, gzip and zstd; and how they are cut into blocks of whole lines."""
+
+import contextlib
+import glob
+import gzip
+import io
+import os
+import select
+import sys
+import threading
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import BadData
+from .numbers import PADDING
+
+__all__ = ["LINE_LIMIT", "Block", "Buffers", "Opened", "Spare", "blocks", "expand", "last_newline"]
+
+LINE_LIMIT = 1 << 26
+"""A line of text may have so many bytes (64 MiB): memory stays bounded whatever the file holds."""
+
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+HEAD = 1 << 18
+"""So many bytes at most decide on formats, columns and their kinds."""
+
+Bytes = NDArray[np.uint8]
+
+
+class Block(NamedTuple):
+    """Whole lines: ``memory[:size]``, which ends with a newline and has padding behind it; `text` is the same memory."""
+
+    memory: bytearray
+    text: Bytes
+    size: int
+
+
+def expand(paths: str | Path | Sequence[str | Path]) -> list[str]:
+    """The files that a path, a glob or several of them name, in order; "-" is standard input."""
+    found: list[str] = []
+    for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
+        name = os.fspath(path)
+        if name == "-" or Path(name).exists() or not glob.has_magic(name):
+            found.append(name)
+            continue
+        matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - a pattern may be absolute
+        if not matches:
+            raise BadData(
+                f"No file matches {name!r}; a pattern must match at least one. Check the folder and the quotes."
+            )
+        found += matches
+    if not found:
+        raise BadData("No file was named; at least one is needed. Give a path, a pattern or - for standard input.")
+    for name in found:
+        _check(name)
+    return found
+
+
+def _check(name: str) -> None:
+    path = Path(name)
+    if name == "-":
+        return
+    if path.is_dir():
+        raise BadData(f"A file is needed; this is a folder. Name its files, for instance '{path / '*'}'.", name)
+    if not path.exists():
+        raise BadData("A file is needed; there is none of this name. Check the path.", name)
+    if not os.access(path, os.R_OK):
+        raise BadData("The file must be readable; this account has no permission to read it. Change its mode.", name)
+
+
+class Opened:
+    """A source that is open: `readinto` gives bytes as they are after decompression, `position` how far it has come."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        try:
+            self._raw: Any = sys.stdin.buffer if name == "-" else Path(name).open("rb")
+        except OSError as error:
+            raise BadData(f"The file cannot be opened: {error.strerror}. Check the path and its mode.", name) from None
+        self.size: int | None = None if name == "-" else os.fstat(self._raw.fileno()).st_size
+        self._magic = self._raw.peek(4)[:4]
+        self.compression = {GZIP: "gzip"}.get(self._magic[:2]) or {ZSTD: "zstd"}.get(self._magic)
+        self._head: bytes | None = None
+        self._left = b""
+        self._copy: io.BytesIO | None = None
+        self.live = self.compression is None and self.size is None
+        self._readinto: Callable[[memoryview], int] = self._raw.readinto
+        if self.compression == "gzip":
+            self._readinto = gzip.GzipFile(fileobj=self._raw).readinto
+        elif self.compression == "zstd":
+            import pyarrow as pa
+
+            self._readinto = pa.CompressedInputStream(self._raw, "zstd").readinto
+        elif self.live:
+            self._readinto = self._raw.readinto1
+
+    @property
+    def parquet(self) -> bool:
+        """Whether the bytes begin as those of a Parquet file do."""
+        return bool(self._magic == b"PAR1")
+
+    def head(self) -> bytes:
+        """The first bytes, about 256 KiB of whole lines if there are so many; they will be read once more."""
+        if self._head is None:
+            memory = bytearray(HEAD)
+            size = 0
+            with memoryview(memory) as view:
+                while size < HEAD:
+                    got = self.readinto(view[size:])
+                    size += got
+                    if got == 0 or (not self.waiting() and b"\n" in memory):
+                        break
+            self._head = self._left = bytes(memory[:size])
+        cut = self._head.rfind(b"\n") + 1 if len(self._head) == HEAD else 0
+        return self._head[: cut or len(self._head)].removeprefix(BYTE_ORDER_MARK)
+
+    def whole(self) -> Any:
+        """The file for readers that must jump about in it: from its beginning, or all of standard input in memory."""
+        if self.size is None:
+            self._copy = self._copy or io.BytesIO(self._raw.read())
+            self._copy.seek(0)
+            return self._copy
+        self._raw.seek(0)
+        return self._raw
+
+    def readinto(self, view: memoryview) -> int:
+        """Fill what can be filled; 0 at the end."""
+        if self._left:
+            count = min(len(view), len(self._left))
+            view[:count] = self._left[:count]
+            self._left = self._left[count:]
+            return count
+        try:
+            return self._readinto(view)
+        except EOFError:
+            raise BadData(
+                "The gzip file must be complete; it ends in the middle. Copy or download it again.", self.name
+            ) from None
+        except (OSError, zlib.error) as error:
+            raise BadData(
+                f"The file cannot be read to its end: {error}. Copy or download it again.", self.name
+            ) from None
+
+    def waiting(self) -> bool:
+        """Whether more bytes are there already, so that reading would not wait."""
+        if not self.live or not hasattr(select, "poll"):
+            return True
+        with contextlib.suppress(OSError, ValueError):
+            return bool(select.select([self._raw.fileno()], [], [], 0)[0])
+        return True
+
+    def position(self) -> int:
+        """How many bytes of the file, as it lies on disk, were read."""
+        try:
+            return int(self._raw.tell())
+        except (OSError, ValueError):
+            return 0
+
+    def close(self) -> None:
+        """Close the file; standard input stays open."""
+        if self.name != "-":
+            self._raw.close()
+
+
+class Buffers:
+    """Memory for blocks, used again and again."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._free: deque[tuple[bytearray, Bytes]] = deque()
+
+    def take(self, size: int) -> tuple[bytearray, Bytes]:
+        """A buffer of at least that size, and padding."""
+        if size <= self.size and self._free:
+            return self._free.popleft()
+        memory = bytearray(max(size, self.size) + PADDING + 1)
+        return memory, np.frombuffer(memory, np.uint8)
+
+    def give_back(self, block: Block) -> None:
+        """The block is no longer needed; larger ones than usual are forgotten."""
+        if len(block.memory) == self.size + PADDING + 1:
+            self._free.append((block.memory, block.text))
+
+
+class Spare:
+    """Arrays for the results of parsing, used again as soon as nobody holds them: fresh memory would cost a third of the time.
+
+    Parameters
+    ----------
+    make : callable
+        The arrays for a block of so many bytes.
+    """
+
+    KEPT = 8
+
+    def __init__(self, make: Callable[[int], tuple[NDArray[Any], ...]]) -> None:
+        self._make = make
+        self._sets: list[tuple[int, tuple[NDArray[Any], ...]]] = []
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> list[NDArray[Any]]:
+        """Arrays that are free, or new ones. A view of an array counts as a holder of it."""
+        with self._lock:
+            for room, arrays in self._sets:
+                # Three: the set, the loop and the argument.
+                if size <= room and all(sys.getrefcount(array) == 3 for array in arrays):
+                    return list(arrays)
+            made = self._make(size)
+            if len(self._sets) < self.KEPT:
+                self._sets.append((size, made))
+            return list(made)
+
+
+EndOf = Callable[[bytearray, Bytes, int], int]
+"""Where the last whole record of a text ends; 0 if there is none."""
+
+
+def last_newline(memory: bytearray, text: Bytes, size: int) -> int:
+    """The records are lines."""
+    return memory.rfind(b"\n", 0, size) + 1
+
+
+def blocks(source: Opened, buffers: Buffers, end_of: EndOf = last_newline) -> Iterator[Block]:
+    """Cut a source into blocks of whole records, each about as large as the buffers."""
+    carried, room = b"", buffers.size
+    first, ended = True, False
+    while not ended:
+        memory, text = buffers.take(room)
+        size = len(carried)
+        memory[:size] = carried
+        with memoryview(memory) as view:
+            while size < room:
+                got = source.readinto(view[size:room])
+                size += got
+                ended = got == 0
+                if ended or not source.waiting():
+                    break
+        if first and memory.startswith(BYTE_ORDER_MARK):
+            memory[: size - 3] = memory[3:size]
+            size -= 3
+        first = False
+        if ended:
+            end = size
+            if size and memory[size - 1] != 10:
+                memory[size] = 10
+                end += 1
+        else:
+            end = end_of(memory, text, size)
+        if end == 0 and not ended:
+            if size >= LINE_LIMIT:
+                raise BadData(
+                    f"A line may have up to {LINE_LIMIT >> 20} MiB; this one has more. Check that it is text with line ends "
+                    "and that every quote is closed."
+                )
+            room = min(max(room, 2 * size), LINE_LIMIT)
+            carried = bytes(memory[:size])
+            continue
+        carried = bytes(memory[end:size]) if end < size else b""
+        room = max(buffers.size, 2 * len(carried))
+        if end:
+            memory[end : end + PADDING] = b"\n" * PADDING
+            yield Block(memory, text, end)

@@ -1,0 +1,295 @@
+"""Files as streams of batches."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rosenblatt.rows import CSR
+
+from .batch import Batch
+from .encoder import Encoder
+from .errors import BadData
+from .formats import Reader, find_format, make_reader
+from .sources import Buffers, Opened, expand
+
+__all__ = ["BATCH_BYTES", "Stream", "open_stream", "read", "stream"]
+
+BATCH_BYTES = 1 << 20
+"""About so many bytes of text make a batch: small enough for the processor's caches, large enough to forget the overhead."""
+
+Paths = str | Path | Sequence[str | Path]
+Unit = TypeVar("Unit")
+Result = TypeVar("Result")
+
+
+class Stream:
+    """Examples from files, a batch at a time; made by `open_stream`.
+
+    Each iteration is one pass over all files. Blocks are parsed by threads that run ahead while the caller learns from the batch
+    before; never more than a few are in memory. Standard input can be read once.
+
+    Attributes
+    ----------
+    labels : list
+        The labels in the order in which they arrived; it grows. `Batch.codes` are places in it.
+    encoder : Encoder
+        What turns records into features.
+    format : {"svmlight", "csv", "tsv", "parquet", "vw", "jsonl"}
+        As found.
+    bytes_read, bytes_total : int, int or None
+        How far the current pass has come in the files, as they lie on disk; None for standard input.
+    """
+
+    def __init__(self, names: list[str], first: Opened, format: str, reader: Reader, threads: int) -> None:  # noqa: A002
+        self.names = names
+        self.format = format
+        self.encoder: Encoder = reader.encoder
+        self.bytes_read = 0
+        self.bytes_total = None if "-" in names else sum(os.stat(name).st_size for name in names)  # noqa: PTH116
+        self._reader = reader
+        self._threads = threads
+        self._first: Opened | None = first
+        self._passes = 0
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels in the order in which they arrived."""
+        return self._reader.labels.values
+
+    def __iter__(self) -> Iterator[Batch]:
+        if self._passes and "-" in self.names:
+            raise BadData(
+                "Standard input can be read once; a second pass was asked for. Write it to a file for several epochs.",
+                "-",
+            )
+        self._passes += 1
+        return self._batches()
+
+    def _batches(self) -> Iterator[Batch]:
+        done, seen = 0, False
+        for name in self.names:
+            source, self._first = self._first or Opened(name), None
+            line = 1
+            try:
+                for parsed in _in_order(self._reader.work(source), self._reader.parse, self._threads):
+                    batch = self._reader.finish(parsed, line)
+                    line += parsed.lines
+                    self.bytes_read = done + source.position()
+                    if batch.size:
+                        seen = True
+                        yield batch
+            except BadData as error:
+                relative = 1 if error.line is None and error.path is None else error.line
+                raise BadData(error.message, name, None if relative is None else line + relative - 1) from None
+            finally:
+                source.close()
+            done += source.size or 0
+        if not seen:
+            raise BadData(
+                "A file must hold at least one example; this one has none. Check that it was written completely.",
+                self.names[0],
+            )
+        self.encoder.learned_moments = True
+
+    def describe(self) -> str:
+        """What was found: the format, the label and the kind of each column, in a few lines to print."""
+        encoder = self.encoder
+        lines = [f"format   {self.format}", f"label    {self._reader.label_text}"]
+        kinds = {
+            kind: [name for name, k in encoder.columns.items() if k == kind] for kind in ("number", "category", "words")
+        }
+        lines += [f"{kind:8} {', '.join(names)}" for kind, names in kinds.items() if names]
+        if encoder.interactions:
+            lines.append(f"products {', '.join(f'{a}*{b}' for a, b in encoder.interactions)}")
+        if encoder.bits is not None:
+            lines.append(f"hashed   to {1 << encoder.bits:,} places")
+        return "\n".join(lines)
+
+
+def _in_order(units: Iterator[Unit], work: Callable[[Unit], Result], threads: int) -> Iterator[Result]:
+    """The results of work on each unit, in order, made by threads that run a little ahead."""
+    if threads == 1:
+        yield from map(work, units)
+        return
+    waiting: deque[Future[Result]] = deque()
+    problem: Exception | None = None
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="rosenblatt-reader")
+    try:
+        coming: Future[Unit | None] | None = pool.submit(next, units, None)
+        while coming is not None or waiting:
+            while coming is not None and len(waiting) <= threads:
+                try:
+                    unit = coming.result()
+                except Exception as error:  # noqa: BLE001 - raised below, after what came before it
+                    unit, problem = None, error
+                coming = None if unit is None else pool.submit(next, units, None)
+                if unit is not None:
+                    waiting.append(pool.submit(work, unit))
+            if waiting:
+                yield waiting.popleft().result()
+        if problem is not None:
+            raise problem
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def open_stream(
+    paths: Paths,
+    *,
+    format: str | None = None,  # noqa: A002
+    label: str | int | None = None,
+    header: bool | None = None,
+    bits: int | None = None,
+    types: Mapping[str, str] | None = None,
+    interactions: Sequence[tuple[str, str]] = (),
+    standardize: bool = False,
+    one_based: bool | None = None,
+    encoder: Encoder | None = None,
+    batch_bytes: int = BATCH_BYTES,
+    threads: int | None = None,
+    labelled: bool = True,
+) -> Stream:
+    """Open files for reading.
+
+    Parameters
+    ----------
+    paths : path, or sequence of paths
+        Files or glob patterns, read one after the other as one; "-" is standard input. gzip and zstd are found by themselves.
+    format : {"svmlight", "csv", "tsv", "parquet", "vw", "jsonl"} or None, default=None
+        None finds it by name and content.
+    label : str, int or None, default=None
+        The label's column, by name or by number from 0. None: the one called label, target, class or y, else the last. Text
+        formats have it first.
+    header : bool or None, default=None
+        Whether the first row of CSV names the columns; None finds out. Without names columns are called 0, 1, ….
+    bits : int or None, default=None
+        Hash features to ``2**bits`` places, 1 to 30; None keeps an exact vocabulary that grows.
+    types : mapping of str to {"number", "category", "words"} or None, default=None
+        Kinds of columns that are not to be guessed.
+    interactions : sequence of (str, str), default=()
+        Pairs of columns (VW text: namespaces) whose features are multiplied.
+    standardize : bool, default=False
+        Bring numbers to mean 0 and deviation 1, as far as known when they arrive.
+    one_based : bool or None, default=None
+        Whether svmlight text counts features from 1, so that a 0 is an error and the first column is 1. None keeps the numbers as
+        they are written.
+    encoder : Encoder or None, default=None
+        What an earlier file was read with: the same columns have the same features.
+    batch_bytes : int, default=1 MiB
+        About so many bytes of text make a batch; raising it takes more memory.
+    threads : int or None, default=None
+        How many threads parse; None: as many as there are cores. 1 parses in the thread of the caller.
+    labelled : bool, default=True
+        Whether examples must have labels; False to predict, where labels are taken if they are there.
+
+    Returns
+    -------
+    Stream
+        The examples.
+    """
+    names = expand(paths)
+    if threads is None:
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    first = Opened(names[0])
+    try:
+        found = find_format(first, names[0], format)
+        reader = make_reader(
+            first, found, Buffers(batch_bytes), encoder,
+            label=label, header=header, types=types, labelled=labelled, one_based=one_based,
+            bits=bits, interactions=interactions, standardize=standardize,
+        )  # fmt: skip
+    except BadData as error:
+        first.close()
+        raise BadData(error.message, error.path or names[0], error.line) from None
+    except BaseException:
+        first.close()
+        raise
+    return Stream(names, first, found, reader, max(1, threads))
+
+
+def _as_array(labels: list[Any], codes: Any) -> Any:
+    """Labels as an array; where some examples have none, an object array with None for them."""
+    if (codes < 0).any():
+        chosen = np.empty(len(labels) + 1, object)
+        chosen[: len(labels)] = labels
+        return chosen[codes]
+    return np.asarray(labels)[codes]
+
+
+def read(path: Paths, **options: Any) -> tuple[Any, Any]:
+    """Read whole files into arrays.
+
+    Parameters
+    ----------
+    path : path, or sequence of paths
+        What to read; gzip and zstd, globs and "-" as in `rosenblatt.data.open_stream`.
+    **options
+        As in `rosenblatt.data.open_stream`: format, label, header, bits, types, interactions, standardize, one_based, …
+
+    Returns
+    -------
+    X : ndarray or scipy.sparse.csr_array of float64
+        The features; dense where every column is a number. svmlight text that never uses column 0 counts from one, unless
+        `one_based` says otherwise, and its first column is column 1.
+    y : ndarray
+        The labels.
+    """
+    from scipy.sparse import csr_array
+
+    source = open_stream(path, **options)
+    batches = [Batch(*(_compact(part) for part in batch)) for batch in source]
+    codes = np.concatenate([batch.codes for batch in batches])
+    y = _as_array(source.labels, codes)
+    if not isinstance(batches[0].rows, CSR):
+        return np.concatenate([batch.rows for batch in batches]), y
+    width = source.encoder.n_features
+    indices = np.concatenate([batch.rows.indices for batch in batches])
+    values = np.concatenate([batch.rows.values for batch in batches])
+    lengths = np.concatenate([np.diff(batch.rows.indptr) for batch in batches])
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    if source.format == "svmlight" and options.get("one_based") is None and options.get("encoder") is None:
+        shift = int(source.encoder.bits is None and indices.size > 0 and indices.min() > 0)
+        indices -= shift
+        width -= shift
+    return csr_array((values, indices, indptr), shape=(codes.size, width)), y
+
+
+def _compact(part: Any) -> Any:
+    """A copy that holds on to nothing larger than itself."""
+    if isinstance(part, CSR):
+        return CSR(*(np.array(array) for array in part))
+    return np.array(part) if isinstance(part, np.ndarray) else part
+
+
+def stream(path: Paths, **options: Any) -> Iterator[tuple[Any, Any]]:
+    """Read files of any size as batches, for `partial_fit`.
+
+    Parameters
+    ----------
+    path : path, or sequence of paths
+        What to read, as in `rosenblatt.data.open_stream`.
+    **options
+        As in `rosenblatt.data.open_stream`.
+
+    Yields
+    ------
+    X : ndarray or scipy.sparse.csr_array of float64
+        The features of some examples. Sparse ones get more columns as features come up; with `bits` all have the same number.
+    y : ndarray
+        Their labels.
+    """
+    from scipy.sparse import csr_array
+
+    source = open_stream(path, **options)
+    for batch in source:
+        y = _as_array(source.labels, batch.codes)
+        if isinstance(batch.rows, CSR):
+            indptr, indices, values = batch.rows
+            yield csr_array((values, indices, indptr), shape=(batch.size, source.encoder.n_features)), y
+        else:
+            yield batch.rows, y

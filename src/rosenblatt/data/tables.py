@@ -1,0 +1,196 @@
+"""What CSV, Parquet and JSON lines have in common: columns of numbers, categories and words, and a label among them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .batch import Batch
+from .encoder import KINDS, Encoder
+from .errors import BadData
+from .labels import NumberLabels, TextLabels
+from .words import Tokens
+
+__all__ = ["LABEL_NAMES", "MISSING", "NUMBER", "Parsed", "TableReader", "choose_label", "guess_kind", "plan"]
+
+LABEL_NAMES = ("label", "target", "class", "y")
+MISSING = ["", "NA", "N/A", "NaN", "nan", "na", "n/a", "null", "NULL", "None", "none", "?"]
+"""What stands for a missing value; such a number or category has no feature."""
+
+NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*\Z")
+
+
+def guess_kind(values: Sequence[str]) -> str:
+    """The kind of a column from its first values: all numbers; mostly several words; else categories."""
+    present = [value for value in values if value.strip() not in MISSING]
+    if not present:
+        return "category"
+    if all(NUMBER.match(value) for value in present):
+        return "number"
+    lengths = sum(len(value.split()) for value in present) / len(present)
+    distinct = len(set(present)) / len(present)
+    return "words" if lengths >= 3.0 or (lengths >= 1.5 and distinct > 0.5) else "category"
+
+
+def choose_label(names: Sequence[str], label: str | int | None, labelled: bool) -> str | None:
+    """The label's column: by name, by number from 0, or the one that is called so, else the last."""
+    if label is None:
+        named = [name for name in names if name.strip().lower() in LABEL_NAMES]
+        return named[0] if named else (names[-1] if labelled else None)
+    if label in names:
+        return str(label)
+    number = int(label) if isinstance(label, int) or re.fullmatch(r"-?\d+", label) else None
+    if number is not None and -len(names) <= number < len(names):
+        return names[number]
+    if not labelled:
+        return None
+    raise BadData(
+        f"The label must be one of the columns {_listed(names)}, by name or by number from 0; got {label!r}. Choose one of them."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names if len(names) <= 12 else [*names[:10], "…", names[-1]])
+
+
+def plan(
+    kinds: Mapping[str, str],
+    label: str | int | None,
+    types: Mapping[str, str] | None,
+    labelled: bool,
+    **options: Any,
+) -> Encoder:
+    """An encoder for a table with columns of these kinds, as found, of which the user may have set some."""
+    chosen = dict(kinds)
+    for name, kind in (types or {}).items():
+        if str(name) not in chosen:
+            raise BadData(f"`types` must name columns ({_listed(list(kinds))}); got {name!r}. Check the spelling.")
+        if kind not in KINDS:
+            raise BadData(
+                f"The type of column {name!r} must be one of {', '.join(KINDS)}; got {kind!r}. Choose one of them."
+            )
+        chosen[str(name)] = kind
+    column = choose_label(list(kinds), label, labelled)
+    label_kind = None if column is None else ("number" if chosen.pop(column) == "number" else "category")
+    if not chosen:
+        raise BadData(
+            "A table must have a column besides the label; this one has none. Check the delimiter and the format."
+        )
+    encoder = Encoder("table", columns=chosen, label=column, **options)
+    encoder.label_kind = label_kind
+    return encoder
+
+
+class Parsed(NamedTuple):
+    """Some rows of a table, of which the numbers of features and labels may still be open."""
+
+    numbers: NDArray[np.float64]
+    texts: Mapping[str, Any]
+    rows: Any
+    labels: Any
+    lines: int
+    tokens: Tokens | None = None
+
+
+class TableReader:
+    """From Arrow columns to batches. Subclasses bring the columns.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        The plan of the columns.
+    names : list of str
+        The columns of the file, in order.
+    """
+
+    def __init__(self, encoder: Encoder, names: Sequence[str]) -> None:
+        self.encoder = encoder
+        self.names = list(names)
+        self.labels: Any = NumberLabels() if encoder.label_kind == "number" else TextLabels()
+        self.has_label = encoder.label is not None and encoder.label in self.names
+        self.check_columns(self.names)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse a file that lacks a column."""
+        needed = [*self.encoder.columns, *([str(self.encoder.label)] if self.has_label else [])]
+        absent = [name for name in needed if name not in names]
+        if absent:
+            raise BadData(
+                f"The columns {_listed(needed)} are needed; {absent[0]!r} is missing among {_listed(names)}. Give the file the "
+                "columns that the model has learned from."
+            )
+
+    @property
+    def label_text(self) -> str:
+        """Where the label is, for people."""
+        return f"column {self.encoder.label}" if self.has_label else "none"
+
+    def encode(self, columns: Mapping[str, Any], rows: int, lines: int) -> Parsed:
+        """Columns to features as far as any thread may do it: numbers are float64 arrays, others arrays of strings."""
+        encoder = self.encoder
+        texts = {name: _text(columns[name], kind) for name, kind in encoder.columns.items() if kind != "number"}
+        numbers = np.empty((rows, len(encoder.number_columns)))
+        for c, name in enumerate(encoder.number_columns):
+            numbers[:, c] = columns[name].to_numpy(zero_copy_only=False)
+        if np.isinf(numbers).any():
+            row, c = np.argwhere(np.isinf(numbers))[0].tolist()
+            raise InfiniteNumber(row, encoder.number_columns[c], numbers[row, c])
+        labels = columns[encoder.label] if self.has_label else None
+        if labels is not None and encoder.label_kind == "number":
+            labels = labels.to_numpy(zero_copy_only=False)
+            if np.isinf(labels).any():
+                raise InfiniteNumber(int(np.flatnonzero(np.isinf(labels))[0]), str(encoder.label), np.inf)
+        parsed = Parsed(numbers, texts, None, labels, lines)
+        if not encoder.in_order or encoder.dense and encoder.moments is None:
+            return self._rows(parsed)
+        if encoder.moments is None:
+            parsed = parsed._replace(tokens=encoder.tokens_of(numbers, texts))
+        return parsed
+
+    def _rows(self, parsed: Parsed) -> Parsed:
+        """The features, which may be new ones, from the columns."""
+        encoder = self.encoder
+        if encoder.moments is not None:
+            encoder.moments.standardize(parsed.numbers, not encoder.frozen and not encoder.learned_moments)
+        if encoder.dense:
+            return parsed._replace(rows=np.nan_to_num(parsed.numbers, copy=False))
+        tokens = parsed.tokens or encoder.tokens_of(parsed.numbers, parsed.texts)
+        return parsed._replace(rows=encoder.rows_of(tokens, parsed.numbers.shape[0]))
+
+    def finish(self, parsed: Parsed, first_line: int) -> Batch:
+        """What must happen for one batch after the other: running moments, new features, new labels."""
+        if parsed.rows is None:
+            parsed = self._rows(parsed)
+        count = parsed.numbers.shape[0]
+        codes = np.full(count, -1) if parsed.labels is None else self.labels.codes(parsed.labels)
+        return Batch(parsed.rows, codes, np.zeros(0), None, first_line)
+
+
+class InfiniteNumber(Exception):  # noqa: N818
+    """A number that is not finite: its row within the batch, its column and its value."""
+
+    def __init__(self, row: int, column: str, value: float) -> None:
+        super().__init__(row, column, value)
+        self.row, self.column, self.value = row, column, value
+
+
+def _text(column: Any, kind: str) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """The bytes and offsets of an Arrow array of strings; those of words are in lower case beyond ASCII."""
+    import pyarrow.compute as pc
+
+    if column.null_count:
+        column = pc.fill_null(column, "")
+    data, offsets = _buffers(column)
+    if kind == "words" and data.size and int(data.max()) >= 128:
+        data, offsets = _buffers(pc.utf8_lower(column))
+    return data, offsets
+
+
+def _buffers(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
+    text.flags.writeable = bounds.flags.writeable = False  # kernels are compiled for one kind of array
+    return text, bounds

@@ -1,0 +1,119 @@
+"""Models on disk: safetensors with a JSON header, written whole or not at all, read without running anything.
+
+An estimator is kept as its class, its parameters, its fitted attributes and its core model, so that a loaded one predicts the
+same and learns on as if it had never stopped. `rosenblatt.load` reads the file back.
+"""
+
+import hashlib
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.compiling import step_source
+from rosenblatt.model import Model
+
+from .container import FORMAT, read_file, write_file
+from .cores import kernel_from_values, kernel_values, linear_from_values, linear_values
+from .tree import BadModel, Tensors, decode, encode
+
+__all__ = ["FORMAT", "BadModel", "Saved", "read", "rule_of", "save"]
+
+CORES = ("model_", "_model")
+"""Where an estimator has its core model: linear, kernel."""
+
+
+class Saved:
+    """What a file says: a class by name, and the values to make an estimator of it."""
+
+    def __init__(self, header: dict[str, Any], tensors: Tensors) -> None:
+        self.header = header
+        self.kind: str = header["kind"]
+        self.learner: str = header["class"]
+        self.rule: dict[str, Any] | None = header["rule"]
+        self.library: str = header["library"]
+        self.parameters: dict[str, Any] = decode(header["parameters"], tensors)
+        self.fitted: dict[str, Any] = decode(header["fitted"], tensors)
+        self.core: dict[str, Any] = decode(header["core"], tensors)
+        encoder = tensors.get("encoder")
+        self.encoder: dict[str, Any] | None = None if encoder is None else json.loads(encoder.tobytes())
+        names = [*self.parameters, *self.fitted]
+        plain = all(isinstance(name, str) and name.isidentifier() and not name.startswith("__") for name in names)
+        if not plain or self.kind not in ("linear", "kernel") or not isinstance(self.learner, str):
+            raise BadModel("its header is damaged")
+
+    def core_model(self, step: Any, kernel: Any, make: type[Model]) -> Any:
+        """The core model, with the functions that are no part of a file."""
+        if self.kind == "linear":
+            return linear_from_values(self.core, step, make)
+        features = self.fitted.get("n_features_in_", 0)
+        return kernel_from_values(self.core, kernel, features if isinstance(features, int) else 0)
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator to a file, whole or not at all.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any learner of this library, or one made by `rosenblatt.rule`.
+    path : str or path
+        The file; what stands there is replaced only when the new one is complete and on disk.
+    """
+    attributes = dict(vars(estimator))
+    place = next((name for name in CORES if name in attributes), None)
+    if place is None:
+        raise ValueError(
+            f"Only a fitted model can be saved; this {type(estimator).__name__} has not learned anything yet. Call `fit`, "
+            "`partial_fit` or `learn_one` first."
+        )
+    core = attributes.pop(place)
+    encoder = attributes.pop("encoder_", None)
+    parameters = estimator.get_params(deep=False)
+    if callable(parameters.get("kernel")):
+        parameters["kernel"] = None  # a function; `load` asks for it
+    tensors: Tensors = {}
+    if encoder is not None:
+        text = json.dumps(encoder.to_json(), ensure_ascii=False).encode("utf-8", "surrogatepass")
+        tensors["encoder"] = np.frombuffer(text, np.uint8)
+    fitted = {name: value for name, value in attributes.items() if name not in parameters}
+    values = linear_values(core) if place == "model_" else kernel_values(core)
+    header = {
+        "kind": "linear" if place == "model_" else "kernel",
+        "class": type(estimator).__name__,
+        "rule": rule_of(type(estimator)),
+        "parameters": encode(parameters, tensors, "parameters"),
+        "fitted": encode(fitted, tensors, "fitted"),
+        "core": encode(values, tensors, "core"),
+    }
+    write_file(path, header, tensors)
+
+
+def rule_of(learner: type[Any]) -> dict[str, Any] | None:
+    """The name of a rule that is not one of the library, and what its step function is; None for the library's own."""
+    if learner.__module__.startswith("rosenblatt.learners."):
+        return None
+    step = getattr(learner, "_step", None)
+    source = None if step is None else step_source(step)
+    return {
+        "name": learner.__name__,
+        "readout": getattr(learner, "_readout", None),
+        "sha256": None if source is None else hashlib.sha256(source.encode()).hexdigest(),
+    }
+
+
+def read(path: str | os.PathLike[str]) -> Saved:
+    """What a file says, checked to be whole; BadModel with a sentence about the reason if it cannot be used."""
+    header, tensors = read_file(path)
+    try:
+        return Saved(header, tensors)
+    except (BadModel, KeyError, TypeError, ValueError, UnicodeError, RecursionError) as error:
+        raise unusable(path, error) from error
+
+
+def unusable(path: str | os.PathLike[str], error: Exception) -> BadModel:
+    """What is said about a file whose content makes no model."""
+    return BadModel(
+        f"{os.fspath(path)} is no sound model: {str(error) or type(error).__name__}. Take another copy, or train again."
+    )

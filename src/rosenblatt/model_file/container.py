@@ -1,0 +1,105 @@
+"""The file itself: safetensors, with a JSON header among its metadata and a checksum over everything."""
+
+import errno
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rosenblatt._version import __version__
+from rosenblatt.atomic import replacing
+
+from .tree import BadModel, Tensors
+
+__all__ = ["FORMAT", "read_file", "write_file"]
+
+FORMAT = 1
+"""The version of the layout; raised when older libraries could no longer read it."""
+
+
+def write_file(path: str | os.PathLike[str], header: dict[str, Any], tensors: Tensors) -> None:
+    """Write header and arrays, whole or not at all."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import save, save_file
+
+    text = json.dumps({"format": FORMAT, "library": __version__, **header}, ensure_ascii=False, allow_nan=False)
+    metadata = {"rosenblatt": text, "sha256": _digest(text, tensors)}
+    with replacing(path) as draft:
+        if not draft.is_file():  # a device or a pipe, which `save_file` would put a file in the place of
+            draft.write_bytes(save(tensors, metadata))
+            return
+        try:
+            save_file(tensors, draft, metadata)
+        except SafetensorError as error:
+            if "InvalidHeader" in str(error) or "HeaderTooLarge" in str(error):
+                raise ValueError(f"The model is too large for one file: {error}.") from error
+            raise _as_os_error(error, str(path)) from error
+
+
+def _as_os_error(error: Exception, path: str) -> OSError:
+    """safetensors gives what went wrong with a file as text: "I/O error: No space left on device (os error 28)"."""
+    text = str(error)
+    number = int(text.rpartition("os error ")[2].split(")")[0]) if "os error " in text else errno.EIO
+    return OSError(number, os.strerror(number), path)
+
+
+def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
+    """Header and arrays of a model file, checked to be whole; none of it is run."""
+    from safetensors import SafetensorError, safe_open
+
+    name = os.fspath(path)
+    with Path(path).open(
+        "rb"
+    ) as file:  # what the system says about a missing file is better than what safetensors says
+        start = file.read(9)
+    if len(start) < 9 or start[8:] != b"{":
+        raise BadModel(
+            f"{name} is not a model of rosenblatt, which begins with a safetensors header; got something else. "
+            "Make one with `rosenblatt train` or `save`."
+        )
+    try:
+        with safe_open(name, framework="np") as file:
+            metadata = file.metadata() or {}
+            header = _header(name, metadata)
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - it is no dict
+    except BadModel:
+        raise
+    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, MemoryError, RecursionError) as error:
+        raise BadModel(
+            f"{name} is damaged or cut off and cannot be read as a model ({error}). Take another copy, or train again."
+        ) from error
+    if metadata.get("sha256") != _digest(metadata["rosenblatt"], tensors):
+        raise BadModel(
+            f"{name} was changed after it was written: its checksum does not fit its content. Take another copy, or train again."
+        )
+    return header, tensors
+
+
+def _header(name: str, metadata: dict[str, str]) -> dict[str, Any]:
+    if "rosenblatt" not in metadata:
+        raise BadModel(
+            f"{name} is a safetensors file, but not a model of rosenblatt: its header does not say so. Make one with "
+            "`rosenblatt train` or `save`."
+        )
+    header = json.loads(metadata["rosenblatt"])
+    version = header.get("format") if isinstance(header, dict) else None
+    if not isinstance(version, int) or version < 1:
+        raise BadModel(f"{name} has a header without a version, so it is damaged. Take another copy, or train again.")
+    if version > FORMAT:
+        raise BadModel(
+            f"{name} was written by a newer rosenblatt ({header.get('library')}, model format {version}); this one reads formats "
+            f"up to {FORMAT}. Upgrade with `pip install --upgrade rosenblatt`."
+        )
+    return dict(header)
+
+
+def _digest(text: str, tensors: Tensors) -> str:
+    digest = hashlib.sha256(text.encode())
+    for key in sorted(tensors):
+        array = tensors[key]
+        digest.update(f"\0{key}\0{array.dtype.str}{array.shape}\0".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()

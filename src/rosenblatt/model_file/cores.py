@@ -1,0 +1,291 @@
+"""The core models: linear ones and kernel machines as plain values, and back. What kernels will index is checked here."""
+
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import protocol
+from rosenblatt.compiling import step_parameters
+from rosenblatt.model import Model, Rule
+from rosenblatt.support import Support
+
+from .tree import BadModel
+
+__all__ = ["kernel_from_values", "kernel_values", "linear_from_values", "linear_values"]
+
+Values = dict[str, Any]
+
+_MOST_CLASSES = 1 << 20
+_LONGEST = 1 << 32
+
+
+def _check(sound: Any, what: str) -> None:
+    if not sound:
+        raise BadModel(f"{what} is not as it should be")
+
+
+def _array(value: Any, what: str, kind: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """An array of finite numbers of one kind and shape (None: any), or BadModel."""
+    _check(isinstance(value, np.ndarray) and value.dtype.kind == kind and value.ndim == len(shape), what)
+    _check(all(want in (None, have) for want, have in zip(shape, value.shape, strict=True)), what)
+    _check(kind != "f" or np.isfinite(value).all(), what)
+    array: NDArray[Any] = value
+    return array
+
+
+def _count(value: Any, what: str, most: int = 1 << 62) -> int:
+    _check(isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most, what)
+    return int(value)
+
+
+# ---- linear models ----
+
+
+def linear_values(model: Model) -> Values:
+    """A linear model as plain values; arrays hold the features in use, not the spare room."""
+    rule = {field.name: getattr(model.rule, field.name) for field in dataclasses.fields(Rule) if field.name != "step"}
+    return {
+        "rule": rule,
+        "readout": model.readout,
+        "dtype": model.dtype.name,
+        "n_features": model.n_features,
+        "classes": model.classes,
+        "features": None if model.features is None else _names_as_bytes(list(model.features)),
+        "frozen": model.frozen,
+        "arrays": {
+            place: {field: _in_use(model, part) for field, part in _distinct(group).items()}
+            for place, group in _groups(model).items()
+        },
+        "support": None if model.support is None else _support_values(model.support),
+    }
+
+
+_LOGS = ("log_rows", "log_ages", "log_steps")
+
+
+def _groups(model: Model) -> dict[str, Any]:
+    """The named tuples of arrays that learning changes: `state`, and what other rules keep besides."""
+    return {
+        name.lstrip("_"): value
+        for name, value in vars(model).items()
+        if hasattr(value, "_asdict") and all(isinstance(part, np.ndarray) for part in value)
+    }
+
+
+def _distinct(group: Any) -> dict[str, NDArray[Any]]:
+    """The arrays of a group but for its logs, and but for second names: `v` is mostly `w`."""
+    seen: dict[int, str] = {}
+    return {
+        name: part
+        for name, part in group._asdict().items()
+        if name not in _LOGS and seen.setdefault(id(part), name) == name
+    }
+
+
+def _in_use(model: Model, array: NDArray[Any]) -> NDArray[Any]:
+    shape = model.state.w.shape
+    if array.ndim == len(shape) and array.shape == shape and array.size:
+        array = array[: model.n_features]
+        return array[:, : model.vectors] if array.ndim == 2 else array
+    return array
+
+
+def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
+    """The linear model of these values; `step` is the function of its rule, unless `make` is a class that cannot learn."""
+    rule = values["rule"]
+    known = {field.name for field in dataclasses.fields(Rule)} - {"step"}
+    _check(isinstance(rule, dict) and set(rule) == known, "the rule")
+    _check(
+        isinstance(rule["params"], tuple) and all(isinstance(p, float) for p in rule["params"]), "the rule's numbers"
+    )
+    _check(isinstance(rule["target"], float) and isinstance(rule["fit_intercept"], bool), "the rule")
+    _check(
+        values["readout"] in ("last", "average", "vote") and values["dtype"] in ("float32", "float64"), "the readout"
+    )
+    _check(make is not Model or len(rule["params"]) == len(step_parameters(step)), "the rule's numbers")
+    count = _count(values["n_features"], "the number of features", _LONGEST)
+    features = None if values["features"] is None else _names_from_bytes(values["features"])
+    support = values["support"]
+    model = make(
+        Rule(step=step, **rule),
+        readout=values["readout"],
+        n_features=None if features is not None else count,
+        dtype=values["dtype"],
+        max_support=None if support is None else support["max_updates"],
+    )
+    classes = values["classes"]
+    _check(isinstance(classes, list) and len(classes) <= _MOST_CLASSES, "the list of classes")
+    model.add_class(*classes)
+    _check(len(model.class_number) == len(classes), "the list of classes")
+    if features is not None:
+        _check(len(features) == count and isinstance(values["frozen"], bool), "the list of features")
+        model.features = features
+        model.frozen = values["frozen"]
+        model.add_features(count)
+    model.n_features = count
+    for place, group in _groups(model).items():
+        _fill(model, group, values["arrays"][place])
+    model.state.counts[protocol.LOGGED] = 0
+    model.state.counts[protocol.POSITION] = 0
+    if model.support is not None:
+        _fill_support(model.support, support, model.vectors, count)
+    model.state = model.state
+    return model
+
+
+def _fill(model: Model, group: Any, stored: Any) -> None:
+    wanted = _distinct(group)
+    _check(isinstance(stored, dict) and set(stored) == set(wanted), "the list of arrays")
+    for name, target in wanted.items():
+        target = _in_use(model, target)  # noqa: PLW2901 - the view of it that is in use
+        array = _array(stored[name], f"the array `{name}`", target.dtype.kind, target.shape)
+        _check(array.dtype == target.dtype, f"the type of the array `{name}`")
+        target[...] = array
+
+
+def _names_as_bytes(names: list[Any]) -> NDArray[np.uint8]:
+    """Names as the bytes of a JSON list: there can be more of them than the header of a file has room for."""
+    names = [name.item() if isinstance(name, np.generic) else name for name in names]
+    wrong = [name for name in names if not (name is None or isinstance(name, str | int | float))]
+    if wrong:
+        raise ValueError(
+            f"The names of features in a model file must be strings, numbers, booleans or None; got {wrong[0]!r}. Train with "
+            "such names, for instance str(name)."
+        )
+    return np.frombuffer(json.dumps(names, ensure_ascii=False).encode("utf-8", "surrogatepass"), np.uint8)
+
+
+def _names_from_bytes(stored: Any) -> dict[Any, int]:
+    names = json.loads(_array(stored, "the list of features", "u", (None,)).tobytes().decode("utf-8", "surrogatepass"))
+    _check(isinstance(names, list), "the list of features")
+    numbered = {name: number for number, name in enumerate(names)}
+    _check(len(numbered) == len(names), "the list of features")
+    return numbered
+
+
+def _support_values(support: Support) -> Values:
+    _ = support.rows  # joins the blocks
+    names = ("max_updates", "start_coef", "start_bias", "start_age", "blocks", "entries", "ages", "steps")
+    return {name: getattr(support, name) for name in names}
+
+
+def _fill_support(support: Support, stored: Any, vectors: int, features: int) -> None:
+    entries = _array(stored["entries"], "the list of updates", "i", (None,))
+    updates = entries.size
+    blocks = stored["blocks"]
+    _check(isinstance(blocks, list) and len(blocks) <= 1, "the list of support rows")
+    rows = 0
+    for block in blocks:
+        _check(
+            getattr(block, "ndim", 0) == 2 and block.dtype.kind == "f" and block.shape[1] <= features, "a support row"
+        )
+        _check(np.isfinite(block.data if hasattr(block, "tocsr") else block).all(), "a support row")
+        rows += block.shape[0]
+    _check(updates == 0 or (entries.min() >= 0 and entries.max() < rows), "the list of updates")
+    start = stored["start_coef"]
+    if start is not None:
+        _array(start, "the starting weights", "f", (vectors, None))
+        _check(start.shape[1] <= features, "the starting weights")
+    _check(isinstance(stored["start_age"], float), "the age of the starting weights")
+    support.start_coef, support.start_age, support.blocks = start, stored["start_age"], blocks
+    support.entries = entries
+    support.start_bias = _array(stored["start_bias"], "the starting biases", "f", (vectors,))
+    support.ages = _array(stored["ages"], "the ages of updates", "f", (updates,))
+    support.steps = _array(stored["steps"], "the steps of updates", "f", (updates, vectors))
+
+
+# ---- kernel machines ----
+
+_EVENTS = ("event_row", "event_time", "event_tau", "event_score", "event_self")
+
+
+def kernel_values(model: Any) -> Values:
+    """A kernel perceptron as plain values; a kernel of the user's own is left out."""
+    from rosenblatt.kernels.machine import Machine
+
+    machine = model.machine
+    settings = {field.name: getattr(model.settings, field.name) for field in dataclasses.fields(model.settings)}
+    if not isinstance(settings["kernel"], str):
+        settings["kernel"] = None
+    values: Values = {
+        "settings": settings, "classes": model.n_classes, "epochs": list(model.epochs), "on_zero": int(machine.on_zero),
+        "seen": machine.n_seen, "mistakes": machine.n_mistakes, "rows": None,
+    }  # fmt: skip
+    if len(machine.rows):
+        block = machine.rows.slice(0, len(machine.rows))
+        values["rows"] = {"rows": block.rows, "sq_norms": block.sq_norms, "ids": block.ids}
+    if isinstance(machine, Machine):
+        values["dual"] = machine.dual.view
+        values["records"] = {name: getattr(machine, name).view for name in _EVENTS}
+    else:
+        values["updates"], values["dual"] = machine.n_updates, machine.dual
+        fields = {field.name for field in dataclasses.fields(machine)}
+        values["records"] = {name: value for name, value in vars(machine).items() if name not in fields}
+    return values
+
+
+def kernel_from_values(values: Values, kernel: Any, features: int) -> Any:
+    """The kernel perceptron of these values; `kernel` stands for one of the user's own."""
+    from rosenblatt.kernels.machine import Machine
+    from rosenblatt.kernels.model import KernelModel, Settings
+    from rosenblatt.kernels.rows import Block
+    from rosenblatt.kernels.schemes import OnZero
+
+    settings = dict(values["settings"])
+    _check(settings["kernel"] is None or isinstance(settings["kernel"], str), "the kernel")
+    if settings["kernel"] is None:
+        settings["kernel"] = kernel
+    model = KernelModel(Settings(**settings), _count(values["classes"], "the number of classes", _MOST_CLASSES))
+    model.epochs = [_count(mistakes, "the mistakes of an epoch") for mistakes in values["epochs"]]
+    machine = model.machine
+    machine.on_zero = OnZero(values["on_zero"])
+    machine.n_seen, machine.n_mistakes = _count(values["seen"], "a count"), _count(values["mistakes"], "a count")
+    kept = 0
+    if values["rows"] is not None:
+        rows, ids = values["rows"]["rows"], _array(values["rows"]["ids"], "the support rows", "i", (None,))
+        kept = ids.size
+        _check(
+            kept > 0 and ids.min() >= 0 and getattr(rows, "ndim", 0) == 2 and rows.dtype.kind == "f", "the support rows"
+        )
+        _check(rows.shape[0] == kept and rows.shape[1] <= features, "the support rows")
+        _check(np.isfinite(rows.data if hasattr(rows, "tocsr") else rows).all(), "the support rows")
+        lengths = _array(values["rows"]["sq_norms"], "the lengths of support rows", "f", (kept,))
+        block = Block(rows, lengths, ids)
+        if isinstance(machine, Machine):
+            machine.rows.append(block)
+        else:
+            _check(kept <= machine.budget, "the support rows")
+            machine.rows.block = block
+    dual = _array(values["dual"], "the coefficients", "f", (kept, machine.columns))
+    records = values["records"]
+    if not isinstance(machine, Machine):
+        machine.dual, machine.n_updates = dual, _count(values["updates"], "a count")
+        _fill_records(machine, records, kept)
+        return model
+    events = _array(records["event_row"], "the updates", "i", (None,))
+    _check(events.size == 0 or (events.min() >= 0 and events.max() < kept), "the updates")
+    machine.dual.replace(dual)
+    for name in _EVENTS:
+        record = getattr(machine, name)
+        shape = (events.size, machine.columns) if name in ("event_tau", "event_score") else (events.size,)
+        record.extend(_array(records[name], "the updates", record.view.dtype.kind, shape))
+    return model
+
+
+def _fill_records(machine: Any, records: Any, kept: int) -> None:
+    """What a budget's policy keeps besides its slots: arrays that grow with them, totals, a source of chance."""
+    fields = {field.name for field in dataclasses.fields(machine)}
+    own = {name: value for name, value in vars(machine).items() if name not in fields}
+    _check(isinstance(records, dict) and set(records) == set(own), "the records of the budget")
+    for name, empty in own.items():
+        value = records[name]
+        if isinstance(empty, np.ndarray):
+            array = _array(value, f"the record `{name}`", empty.dtype.kind, (None,) * empty.ndim)
+            grows = empty.size == 0
+            _check(all(size >= kept for size in array.shape) if grows else array.shape == empty.shape, f"`{name}`")
+            _check(array.ndim < 2 or array.shape[0] == array.shape[1], f"the record `{name}`")
+        _check(type(value) is type(empty), f"the record `{name}`")
+        setattr(machine, name, value)

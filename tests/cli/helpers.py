@@ -1,0 +1,77 @@
+"""Files to try the commands on, and a way to call them."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+
+import rosenblatt
+from rosenblatt.datasets import load_spam
+from typer.testing import CliRunner
+
+from rosenblatt.cli import app
+
+
+def call(*arguments, code=0, stdin=None):
+    """Run a command inside this process; gives what it printed and what it said."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.stderr
+    assert "Traceback" not in result.stderr
+    return result
+
+
+def answer(*arguments, **options):
+    """What a command prints with --json."""
+    return json.loads(call(*arguments, "--json", "--quiet", **options).stdout)
+
+
+def process(*arguments, **options):
+    """Run a command as a process of its own."""
+    source = os.path.dirname(os.path.dirname(rosenblatt.__file__))
+    return subprocess.Popen(
+        [sys.executable, "-m", "rosenblatt.cli", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": source}, **options,
+    )  # fmt: skip
+
+
+def numbers(path, count=300, seed=0, classes=("no", "yes"), header=True):
+    """A CSV file with three numbers, a category and a label that depends on them."""
+    rng = random.Random(seed)
+    lines = ["height,width,depth,colour,label"] if header else []
+    for _ in range(count):
+        values = [rng.uniform(-1, 1) for _ in range(3)]
+        colour = rng.choice(["red", "green", "blue"])
+        score = values[0] - 2 * values[1] + (0.7 if colour == "red" else 0.0)
+        label = classes[min(len(classes) - 1, int(max(0.0, score + 1) * len(classes) / 2))]
+        lines.append(",".join([*(f"{value:.4f}" for value in values), colour, label]))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def svmlight(path, count=300, seed=0, features=50):
+    """An svmlight file that a hyperplane separates."""
+    rng = random.Random(seed)
+    weights = [rng.gauss(0, 1) for _ in range(features)]
+    lines = []
+    while len(lines) < count:
+        x = {rng.randrange(features): round(rng.uniform(-1, 1), 3) for _ in range(8)}
+        score = sum(weights[j] * value for j, value in x.items())
+        if abs(score) > 0.2:
+            lines.append(f"{'+1' if score > 0 else '-1'} " + " ".join(f"{j + 1}:{x[j]}" for j in sorted(x)))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def mails(folder):
+    """Real mails as two files without a header, tab-separated, the label first."""
+    texts, labels = load_spam()
+    lines = [f"{label}\t{' '.join(text.split())[:400]}" for text, label in zip(texts, labels, strict=True)]
+    lines = [line.replace('"', "'") for line in lines]
+    random.Random(0).shuffle(lines)
+    train, test = folder / "train.tsv", folder / "test.tsv"
+    train.write_text("\n".join(lines[:1600]) + "\n")
+    test.write_text("\n".join(lines[1600:]) + "\n")
+    return train, test

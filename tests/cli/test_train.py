@@ -1,0 +1,371 @@
+"""`train`: from a file to a model, its options, its interruption, and what it says about bad input."""
+
+import json
+import os
+import re
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+from rosenblatt.cli import _learning
+from tests.cli.helpers import answer, call, mails, numbers, process, svmlight
+from tests.helpers import assert_same_model
+
+
+@pytest.fixture
+def data(tmp_path):
+    return numbers(tmp_path / "data.csv")
+
+
+@pytest.fixture
+def model(tmp_path):
+    return tmp_path / "a.model"
+
+
+def test_a_file_to_a_model(data, model, tmp_path):
+    result = call("train", data, "-m", model, "--test", numbers(tmp_path / "test.csv", seed=1))
+    assert "AveragedPerceptron" in result.stdout
+    assert "accuracy" in result.stdout
+    assert "height, width, depth" in result.stderr  # the types that were guessed
+    loaded = rb.load(model)
+    assert isinstance(loaded, rb.AveragedPerceptron)
+    assert loaded.classes_.tolist() == ["no", "yes"]
+    names = loaded.encoder_.names()
+    assert names[:3] == ["height", "width", "depth"]
+    assert set(names[3:]) == {"colour=red", "colour=green", "colour=blue"}
+    weights = dict(zip(names, loaded.coef_[0], strict=True))
+    assert weights["width"] < 0 < weights["height"]
+    assert weights["colour=red"] > weights["colour=blue"]
+
+
+def test_json(data, model, tmp_path):
+    facts = answer("train", data, "-m", model, "--epochs", 3, "--test", numbers(tmp_path / "test.csv", seed=1))
+    assert facts["algorithm"] == "AveragedPerceptron"
+    assert facts["examples"] == 300
+    assert facts["classes"] == ["no", "yes"]
+    assert [epoch["examples"] for epoch in facts["epochs"]] == [300] * 3
+    assert facts["test"]["accuracy"] > 0.9
+    assert set(facts["test"]) >= {"accuracy", "mistakes", "examples", "confusion", "labels", "roc_auc"}
+
+
+def test_quiet_says_nothing(data, model):
+    result = call("train", data, "-m", model, "--quiet")
+    assert result.stdout == result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("perceptron", rb.Perceptron), ("averaged", rb.AveragedPerceptron), ("PassiveAggressive", rb.PassiveAggressive),
+        ("margin", rb.MarginPerceptron), ("voted", rb.VotedPerceptron), ("pocket", rb.PocketPerceptron),
+        ("batch", rb.BatchPerceptron), ("winnow", rb.Winnow), ("kernel", rb.KernelPerceptron),
+    ],
+)  # fmt: skip
+def test_every_algorithm(name, kind, data, model, tmp_path):
+    settings = ["--set", "balanced=true", "--set", "eta=0.1"] if name == "winnow" else []
+    facts = answer("train", data, "-m", model, "-a", name, *settings)
+    assert facts["algorithm"] == kind.__name__
+    assert facts["epochs"]
+    assert type(rb.load(model)) is kind
+    assert answer("evaluate", model, data)["accuracy"] > 0.85
+    call("inspect", model)
+    guesses = call("predict", model, data).stdout.split()
+    assert len(guesses) == 300
+
+
+def test_the_same_model_as_in_python(tmp_path, model):
+    """Without shuffling, training on a file is `partial_fit` on its rows, epoch after epoch."""
+    path = svmlight(tmp_path / "data.svm")
+    answer("train", path, "-m", model, "-a", "passive", "--set", "C=0.5", "--no-shuffle", "--epochs", 3, "--set", "tol=none")
+    X, y = rb.read(path)
+    expected = rb.PassiveAggressive(C=0.5)
+    for _ in range(3):
+        expected.partial_fit(X, y, classes=[-1, 1])
+    loaded = rb.load(model)
+    assert np.array_equal(loaded.coef_, expected.coef_)
+    assert loaded.mistakes_ == expected.mistakes_
+
+
+def test_seeds(data, model, tmp_path):
+    other = tmp_path / "b.model"
+    for seed, same in ((0, True), (1, False)):
+        call("train", data, "-m", model, "-q", "--epochs", 2)
+        call("train", data, "-m", other, "-q", "--epochs", 2, "--seed", seed)
+        assert np.array_equal(rb.load(model).coef_, rb.load(other).coef_) == same
+
+
+@pytest.mark.parametrize("options", [[], ["-a", "voted"], ["--holdout", "0.2"], ["-a", "passive", "--bits", "10"]])
+def test_data_larger_than_memory_are_read_again_each_epoch(options, tmp_path, model, monkeypatch):
+    path = svmlight(tmp_path / "data.svm", count=4000)
+    monkeypatch.setattr("rosenblatt.data.streams.BATCH_BYTES", 1 << 14)
+    monkeypatch.setattr(_learning, "MEMORY", 1 << 15)
+    from rosenblatt.data import open_stream
+
+    monkeypatch.setattr("rosenblatt.cli._session.open_stream", lambda *a, **k: open_stream(*a, batch_bytes=1 << 14, **k))
+    monkeypatch.setattr(_learning.Examples.__init__, "__defaults__", (None, 1 << 15))
+    facts = answer("train", path, "-m", model, "--epochs", 4, *options)
+    assert {epoch["examples"] + epoch["held_out"] for epoch in facts["epochs"]} == {4000}
+    if "--holdout" in options:
+        assert 0.15 < facts["epochs"][0]["held_out"] / 4000 < 0.25
+        assert facts["held_out_accuracy"] > 0.9
+    assert answer("evaluate", model, path)["accuracy"] > 0.95
+
+
+def test_held_out_examples_are_never_learned(tmp_path, model):
+    """Their labels are noise, in both orders of magnitude: a model that saw them would know them."""
+    path = numbers(tmp_path / "data.csv", count=400)
+    with_them = answer("train", path, "-m", model, "--epochs", 2, "--holdout", 0.5)
+    run = _learning.Run(epochs=2, holdout=0.5)
+    aside = run.aside(0, 400)
+    lines = path.read_text().splitlines()
+    flipped = [
+        line if n == 0 or not aside[n - 1] else re.sub("(no|yes)$", lambda m: {"no": "yes", "yes": "no"}[m[1]], line)
+        for n, line in enumerate(lines)
+    ]
+    coef = rb.load(model).coef_
+    path.write_text("\n".join(flipped) + "\n")
+    without = answer("train", path, "-m", model, "--epochs", 2, "--holdout", 0.5)
+    assert np.array_equal(rb.load(model).coef_, coef)
+    assert with_them["held_out_accuracy"] + without["held_out_accuracy"] == pytest.approx(1.0)
+
+
+def test_training_stops_when_nothing_is_left_to_learn(tmp_path, model):
+    facts = answer("train", svmlight(tmp_path / "data.svm"), "-m", model, "-a", "perceptron", "--epochs", 1000, "--set", "tol=none")
+    assert facts["stopped"] == "no mistakes"
+    assert facts["epochs"][-1]["mistakes"] == 0
+    assert rb.load(model).converged_
+
+
+def test_training_stops_when_nothing_improves(tmp_path, model):
+    path = tmp_path / "coin.csv"
+    rng = np.random.default_rng(0)
+    path.write_text("x,label\n" + "".join(f"{rng.random():.3f},{rng.choice(['a', 'b'])}\n" for _ in range(300)))
+    assert answer("train", path, "-m", model, "--epochs", 500)["stopped"] == "no improvement"
+
+
+def test_real_mails_in_one_command(tmp_path, model):
+    train, test = mails(tmp_path)
+    facts = answer("train", train, "-m", model, "--label", "0", "--test", test)
+    assert facts["test"]["accuracy"] > 0.96
+    strongest = answer_inspect(model)
+    words = {name for name, _ in strongest["spam"]}
+    assert words & {"click", "money", "free", "offer", "http", "remove", "your", "mail", "email", "guaranteed"}
+
+
+def answer_inspect(model):
+    return json.loads(call("inspect", model, "--top", 40, "--json").stdout)["strongest"]
+
+
+def test_standard_input(data, model):
+    facts = answer("train", "-", "-m", model, "--format", "csv", stdin=data.read_text())
+    assert facts["examples"] == 300
+    assert len(facts["epochs"]) > 1
+
+
+def test_class_weights(tmp_path, model):
+    path = numbers(tmp_path / "data.csv")
+    answer("train", path, "-m", model, "--set", "class_weight=balanced")
+    assert answer("evaluate", model, path)["accuracy"] > 0.8
+
+
+def test_the_report(data, model, tmp_path):
+    page = tmp_path / "report.html"
+    call("train", data, "-m", model, "--report", page, "-q")
+    text = page.read_text()
+    assert text.startswith("<!doctype html>")
+    for heading in ("How it learned", "How good it is", "What speaks for each class", "What is proved", "How it was made"):
+        assert heading in text
+    assert "ROC" in text
+    assert text.count("<svg") == 5
+    assert not re.search(r"""(src|href)\s*=\s*["']https?:""", text)
+
+
+def test_the_report_of_many_classes_with_names_that_are_markup(tmp_path, model):
+    path = numbers(tmp_path / "data.csv", classes=("<b>", "a&b", "$x$", "plain"))
+    page = tmp_path / "report.html"
+    call("train", path, "-m", model, "--report", page, "-q", "--test", path)
+    assert "<b>" not in page.read_text()
+    assert "&lt;b&gt;" in page.read_text()
+
+
+# ---- going on ----
+
+
+def test_resume_after_an_interrupt_is_as_if_it_had_never_stopped(tmp_path, monkeypatch):
+    path = svmlight(tmp_path / "data.svm", count=1000)
+    monkeypatch.setattr(_learning, "PIECE", 100)
+    options = ["--epochs", 4, "--set", "tol=none", "--holdout", "0.1"]
+    whole, parts = tmp_path / "whole.model", tmp_path / "parts.model"
+    answer("train", path, "-m", whole, *options)
+
+    pieces = []
+    original = _learning.Interrupt.__enter__
+
+    def interrupted(self):
+        asks = iter([False] * 12 + [True])
+        type(self).asked = property(lambda _: pieces.append(1) or next(asks, True), lambda _, value: None)
+        return original(self)
+
+    monkeypatch.setattr(_learning.Interrupt, "__enter__", interrupted)
+    result = call("train", path, "-m", parts, *options, code=130)
+    assert "--resume" in result.stderr
+    assert len(rb.load(parts).training_["run"]["done"]) == 1
+    del _learning.Interrupt.asked
+    monkeypatch.setattr(_learning.Interrupt, "__enter__", original)
+    facts = answer("train", path, "-m", parts, "--resume")
+    assert len(facts["epochs"]) == 4
+    assert_same_model(rb.load(parts), rb.load(whole))
+    assert rb.load(parts).mistakes_per_epoch_.tolist() == rb.load(whole).mistakes_per_epoch_.tolist()
+
+
+def test_resume_with_more_epochs_and_with_new_data(tmp_path, model, data):
+    call("train", data, "-m", model, "-q", "--epochs", 2, "--set", "tol=none")
+    finished = call("train", data, "-m", model, "--resume", code=2)
+    assert "Raise it" in finished.stderr
+    assert len(answer("train", data, "-m", model, "--resume", "--epochs", 5)["epochs"]) == 5
+    before = rb.load(model)
+    more = numbers(tmp_path / "more.csv", seed=7, classes=("no", "yes", "maybe"))
+    facts = answer("train", more, "-m", model, "--resume", "--epochs", 1)
+    after = rb.load(model)
+    assert facts["classes"] == ["no", "yes", "maybe"]
+    assert after.examples_ == before.examples_ + 300
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-a", "passive"], "--algorithm must be that of the model"),
+        (["--set", "eta0=3"], "--set cannot change a model"),
+        (["--bits", "12"], "--bits is part of the model"),
+        (["--label", "height"], "--label is part of the model"),
+    ],
+)
+def test_resume_does_not_change_a_model(options, words, data, model):
+    call("train", data, "-m", model, "-q")
+    assert words in call("train", data, "-m", model, "--resume", *options, code=2).stderr
+
+
+def test_a_real_interrupt_saves_what_was_learned(tmp_path, model):
+    path = svmlight(tmp_path / "data.svm", count=2000)
+    running = process("train", path, "-m", model, "--epochs", 10_000_000, "--set", "tol=none", "-a", "passive")
+    for line in running.stderr:
+        if line.split()[:1] == ["3"]:
+            break
+    running.send_signal(signal.SIGINT)
+    output, errors = running.communicate(timeout=60)
+    assert running.returncode == 130, errors
+    assert "--resume" in errors
+    assert "interrupted" in output
+    assert rb.load(model).mistakes_ > 0
+    assert os.listdir(tmp_path).count("a.model") == 1
+
+
+# ---- bad input ----
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-a", "perzeptron"], "must be one of averaged-perceptron"),
+        (["-a", "p"], "which could be"),
+        (["--set", "C"], "--set takes NAME=VALUE"),
+        (["--set", "nonsense=1"], "--set must name a parameter of AveragedPerceptron"),
+        (["--set", "eta0=-1"], "must be a number greater than 0; got -1"),
+        (["--bits", "99"], "--bits must lie between 1 and 30"),
+        (["--bits", "0"], "--bits must lie between 1 and 30"),
+        (["--types", "height"], "--types takes COLUMN=TYPE"),
+        (["--interactions", "height"], "--interactions takes A*B"),
+        (["--label", "nowhere"], "nowhere"),
+        (["--format", "excel"], "excel"),
+        (["--epochs", "0"], "--epochs"),
+        (["--holdout", "2"], "--holdout"),
+        (["--resume"], "a.model"),
+        (["--set", "on_zero=keep"], "on_zero"),
+    ],
+)
+def test_wrong_usage(options, words, data, model):
+    result = call("train", data, "-m", model, *options, code=2)
+    assert words in result.stderr
+    assert result.stdout == ""
+    assert not model.exists()
+
+
+def test_files_that_cannot_be_read(tmp_path, model):
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    heading = tmp_path / "heading.csv"
+    heading.write_text("a,b,label\n")
+    single = numbers(tmp_path / "single.csv", classes=("only",))
+    for path in (empty, heading, single, tmp_path, tmp_path / "absent.csv", tmp_path / "no*match.csv"):
+        result = call("train", path, "-m", model, code=2)
+        assert result.stderr.startswith("rosenblatt: ") or "rosenblatt: " in result.stderr
+        assert not model.exists()
+    assert "only" in call("train", single, "-m", model, code=2).stderr
+
+
+def test_a_bad_line_is_named(tmp_path, model):
+    path = svmlight(tmp_path / "data.svm", count=50)
+    lines = path.read_text().splitlines()
+    lines[30] = "+1 3:abc"
+    path.write_text("\n".join(lines) + "\n")
+    result = call("train", path, "-m", model, code=2)
+    assert "data.svm" in result.stderr
+    assert "line 31" in result.stderr
+    assert not model.exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_no_permission(data, model):
+    data.chmod(0)
+    assert "Permission denied" in call("train", data, "-m", model, code=2).stderr
+
+
+def test_places_that_cannot_be_written(data, tmp_path):
+    for place in (tmp_path, tmp_path / "absent" / "a.model"):
+        result = call("train", data, "-m", place, "-q", code=2)
+        assert "cannot be written" in result.stderr
+    if os.path.exists("/dev/full"):
+        result = call("train", data, "-m", "/dev/full", "-q", code=1)
+        assert "No space left on device" in result.stderr
+        result = call("train", data, "-m", tmp_path / "a.model", "-q", "--report", "/dev/full", code=1)
+        assert "No space left on device" in result.stderr
+
+
+def test_a_test_file_with_a_label_of_its_own(data, model, tmp_path):
+    test = numbers(tmp_path / "test.csv", seed=1, classes=("no", "yes", "maybe"))
+    result = call("train", data, "-m", model, "--test", test)
+    assert "'maybe' is none of the model's ('no', 'yes')" in result.stderr
+    assert "maybe" in result.stdout
+
+
+def test_large_numbers_get_a_hint(tmp_path, model):
+    path = tmp_path / "data.csv"
+    path.write_text("salary,label\n" + "".join(f"{n * 1000},{'rich' if n > 50 else 'poor'}\n" for n in range(100)))
+    assert "--standardize" in call("train", path, "-m", model).stderr
+    assert "--standardize" not in call("train", path, "-m", model, "--standardize").stderr
+
+
+def test_a_process_starts_without_heavy_libraries(data, model):
+    started = time.monotonic()
+    script = process("train", data, "-m", model, "-q")
+    output, errors = script.communicate(timeout=120)
+    assert (script.returncode, output, errors) == (0, "", "")
+    assert time.monotonic() - started < 100
+
+
+def test_learners_are_loaded_without_scikit_learn(tmp_path):
+    import subprocess
+    import sys
+
+    path, model = svmlight(tmp_path / "data.svm"), tmp_path / "a.model"
+    script = (
+        "import sys\nfrom rosenblatt.cli import main\n"
+        f"sys.argv = ['rosenblatt', 'train', {str(path)!r}, '-m', {str(model)!r}, '-q']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "heavy = {'sklearn', 'pandas', 'scipy.linalg', 'scipy.sparse', 'matplotlib', 'rich.console'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
