@@ -33,7 +33,9 @@ FASTER, SMALLER = "peer / ours", "ours / peer"
 
 SOURCES = Path(rosenblatt.__file__).parent
 
-PACKAGES = ("rosenblatt", "numpy", "scipy", "numba", "scikit-learn", "river", "threadpoolctl")
+PACKAGES = (
+    "rosenblatt", "numpy", "scipy", "numba", "scikit-learn", "pyarrow", "river", "vowpalwabbit", "pandas", "threadpoolctl",
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)

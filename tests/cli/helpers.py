@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import rosenblatt
 from rosenblatt.datasets import load_spam
@@ -30,7 +31,7 @@ def answer(*arguments, **options):
 
 def process(*arguments, **options):
     """Run a command as a process of its own."""
-    source = os.path.dirname(os.path.dirname(rosenblatt.__file__))
+    source = str(Path(rosenblatt.__file__).parent.parent)
     return subprocess.Popen(
         [sys.executable, "-m", "rosenblatt.cli", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": source}, **options,

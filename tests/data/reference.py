@@ -7,7 +7,7 @@ NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 BLANK = bytes(byte for byte in range(33) if byte != 10)
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818
     """The text is not as it should be."""
 
 
@@ -62,10 +62,9 @@ def vw(text):
     """A list of (label or None, importance, tag, {name: value}) for each example; names are bytes."""
     examples = []
     for line in text.split(b"\n"):
-        line = line.lstrip(BLANK)
-        if not line:
+        if not line.lstrip(BLANK):
             continue
-        before, bar, after = line.partition(b"|")
+        before, bar, after = line.lstrip(BLANK).partition(b"|")
         if not bar:
             raise Refused(line)
         parts = [part for part in re.split(rb"[\x00-\x20]+", before) if part]

@@ -55,5 +55,5 @@ def test_usual_numbers_need_no_help(text):
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-", ".", "e5", "1e", "1e+", "", "+-1", "0x"])
 def test_not_numbers(text):
-    value, end, kind = convert(np.frombuffer(text.encode() + b"\n" * numbers.PADDING, np.uint8).copy())
+    _, end, kind = convert(np.frombuffer(text.encode() + b"\n" * numbers.PADDING, np.uint8).copy())
     assert kind == numbers.BAD or end < len(text)

@@ -108,8 +108,8 @@ class Examples:
         self._kept = None
         if kept is not None:  # the first pass: keep what fits
             for batch in batches:
-                kept.append(batch)
-                size += _bytes(batch)
+                kept.append(_compact(batch))
+                size += _bytes(kept[-1])
                 if size > self.limit:
                     break
             else:
@@ -187,6 +187,12 @@ class Examples:
             )
         codes = self._codes(codes)
         return Block(Table.of_rows(rows, features), codes, self._weights(codes, weights, whole=True), 0)
+
+
+def _compact(batch: Any) -> Any:
+    """A copy, because a batch holds on to the larger memory that it was parsed into."""
+    rows = CSR(*(part.copy() for part in batch.rows)) if isinstance(batch.rows, CSR) else batch.rows.copy()
+    return batch._replace(rows=rows, codes=batch.codes.copy(), weights=batch.weights.copy(), tags=None)
 
 
 def _bytes(batch: Any) -> int:

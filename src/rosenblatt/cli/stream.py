@@ -78,6 +78,8 @@ def stream(
         raise Usage(
             f"`stream` needs a learner that learns example by example; {type(estimator).__name__} does not. Use `train`."
         )
+    if "-" in data:
+        options["threads"] = 1  # several would read ahead, and a live stream would be learned late
     examples = open_stream(data, **options)
     if not quiet:
         typer.echo(examples.describe(), err=True)

@@ -93,6 +93,7 @@ def train(
     from rosenblatt.cli._scoring import describe_strangers
     from rosenblatt.cli._session import Session
 
+    _check_output(model, report)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, threads)
     parameters = option.parsed_settings(settings)
     session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout)
@@ -102,7 +103,6 @@ def train(
         session.begin(data, options, algorithm or ALGORITHM, parameters, epochs or EPOCHS)
     if not quiet:
         typer.echo(session.stream.describe(), err=True)
-    _check_output(model, report)
     started = time.monotonic()
     session.learn(_epoch_lines(quiet))
     seconds = time.monotonic() - started

@@ -32,7 +32,7 @@ class Dialect(NamedTuple):
 
 
 @njit(nogil=True)
-def last_record(text: Any, size: Any, delimiter: Any) -> int:
+def last_record(text: Any, size: Any, delimiter: Any) -> Any:
     """Where the last whole record ends: at a newline that no quotes enclose. 0 if there is none."""
     end, at, size = uint64(0), uint64(0), uint64(size)
     field_begins = True
@@ -87,9 +87,13 @@ def sniff(text: bytes, format: str, header: bool | None) -> Dialect:  # noqa: A0
     return Dialect(delimiter, quoted, header, names, dict(zip(names, kinds)))
 
 
+def _reader(text: str, delimiter: str, quoted: bool) -> Any:
+    quoting: Any = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=QUOTE, quoting=quoting)
+
+
 def _rows(text: str, delimiter: str, quoted: bool) -> Iterator[list[str]]:
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=QUOTE, quoting=quoting)
+    reader = _reader(text, delimiter, quoted)
     while True:
         try:
             yield next(reader)
@@ -164,7 +168,7 @@ class DelimitedReader(TableReader):
 
     def parse(self, unit: tuple[Block, list[str], bool]) -> Parsed:
         """Parse a block; any thread may do it."""
-        import pyarrow
+        import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         block, names, header = unit
@@ -172,7 +176,7 @@ class DelimitedReader(TableReader):
         numeric = {*encoder.number_columns, *([encoder.label] if encoder.label_kind == "number" else [])}
         try:
             table = arrow_csv.read_csv(
-                pyarrow.py_buffer(memoryview(block.memory)[: block.size]),
+                pa.py_buffer(memoryview(block.memory)[: block.size]),
                 arrow_csv.ReadOptions(
                     use_threads=False, block_size=block.size + 1, column_names=names, skip_rows=int(header)
                 ),
@@ -182,9 +186,7 @@ class DelimitedReader(TableReader):
                     newlines_in_values=self.dialect.quoted,
                 ),
                 arrow_csv.ConvertOptions(
-                    column_types={
-                        name: pyarrow.float64() if name in numeric else pyarrow.string() for name in self.wanted
-                    },
+                    column_types={name: pa.float64() if name in numeric else pa.string() for name in self.wanted},
                     include_columns=self.wanted,
                     null_values=MISSING,
                     strings_can_be_null=True,
@@ -192,9 +194,9 @@ class DelimitedReader(TableReader):
             ).combine_chunks()
             columns = {name: table.column(name).chunk(0) for name in self.wanted} if table.num_rows else {}
             if not columns:
-                columns = {name: pyarrow.array([], field.type) for name, field in zip(table.column_names, table.schema)}
+                columns = {name: pa.array([], field.type) for name, field in zip(table.column_names, table.schema)}
             parsed = self.encode(columns, table.num_rows, block.memory.count(b"\n", 0, block.size))
-        except (pyarrow.ArrowInvalid, InfiniteNumber) as error:
+        except (pa.ArrowInvalid, InfiniteNumber) as error:
             raise self._complaint(unit, numeric, error) from None
         self.buffers.give_back(block)
         return parsed
@@ -211,8 +213,7 @@ class DelimitedReader(TableReader):
                 "instance with iconv -f latin1 -t utf-8.",
                 line=data.count(b"\n", 0, broken.start) + 1,
             )
-        quoting = csv.QUOTE_MINIMAL if self.dialect.quoted else csv.QUOTE_NONE
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.dialect.delimiter, quoting=quoting)
+        reader = _reader(text, self.dialect.delimiter, self.dialect.quoted)
         line = 1
         try:
             for number, row in enumerate(reader):

@@ -163,7 +163,7 @@ class Encoder:
         names = {name: name.encode() for name in self.columns}
         count, room = rows * numbers.shape[1], sum(len(names[name]) for name in self.number_columns)
         prefixes = {}
-        for name, (data, offsets) in texts.items():
+        for name, (_, offsets) in texts.items():
             alone = len(self.columns) == 1 and self.columns[name] == "words"
             sign = b"=" if self.columns[name] == "category" else b":"
             prefixes[name] = np.frombuffer(b"" if alone else names[name] + sign, np.uint8)

@@ -27,7 +27,7 @@ _ENDINGS = {
 
 _NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _SVMLIGHT = re.compile(rb"\s*(?:" + _NUMBER + rb")?(?:\s+qid:\d+)?(?:\s*\d+:\S+)*\s*(?:#.*)?\Z")
-_VW = re.compile(rb"\s*(?:" + _NUMBER + rb"(?:\s+" + _NUMBER + rb"){0,2})?\s*(?:'?[^\s|,;\t]+)?\|")
+_VW = re.compile(rb"\s*(?:" + _NUMBER + rb"(?:\s+" + _NUMBER + rb"){0,2}\s+(?:[^\s|,;]+\s*)?|'[^\s|]*\s*)?\|")
 
 
 class Reader(Protocol):

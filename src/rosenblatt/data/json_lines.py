@@ -83,7 +83,7 @@ class JsonReader(TableReader):
 
     def parse(self, unit: Block) -> Parsed:
         """Parse a block; any thread may do it, though Python lets only one work at a time."""
-        import pyarrow
+        import pyarrow as pa
 
         records = []
         lines = bytes(unit.memory[: unit.size]).split(b"\n")
@@ -108,10 +108,10 @@ class JsonReader(TableReader):
         ]:
             if kind == "number":
                 cells = [_number(record.get(name), name, line) for line, record in records]
-                columns[name] = pyarrow.array(cells, pyarrow.float64(), from_pandas=True)
+                columns[name] = pa.array(cells, pa.float64(), from_pandas=True)
             else:
                 texts = [_text(record.get(name)) for _, record in records]
-                columns[name] = pyarrow.array([None if text in MISSING else text for text in texts], pyarrow.string())
+                columns[name] = pa.array([None if text in MISSING else text for text in texts], pa.string())
         return self.encode(columns, len(records), len(lines) - 1)
 
 
@@ -126,7 +126,7 @@ def _number(value: Any, name: str, line: int) -> float | None:
     except OverflowError:
         pass
     raise BadData(
-        f"Field {name!r} must be a finite number, as in the first lines; got {json.dumps(value)[:40]}. Correct it, or set its type "
-        f"to category (--type {name}=category).",
+        f"Field {name!r} must be a finite number, as in the first lines; got {json.dumps(value)[:40]}. Correct it, or set its "
+        f"type to category (--type {name}=category).",
         line=line,
     )

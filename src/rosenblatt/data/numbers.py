@@ -46,7 +46,7 @@ _FIVES = _powers_of_five()
 _TENS = np.array([10.0**k for k in range(32)])  # exact up to 22
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def load8(typing_context: Any, text: Any, at: Any) -> Any:
     """The eight bytes of a uint8 array from `at` on, the first one lowest."""
 
@@ -60,7 +60,7 @@ def load8(typing_context: Any, text: Any, at: Any) -> Any:
     return types.uint64(text, types.uint64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _high_product(typing_context: Any, a: Any, b: Any) -> Any:
     """The upper 64 bits of a product of two 64-bit numbers."""
 
@@ -72,7 +72,7 @@ def _high_product(typing_context: Any, a: Any, b: Any) -> Any:
     return types.uint64(types.uint64, types.uint64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _leading_zeros(typing_context: Any, a: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
@@ -80,7 +80,7 @@ def _leading_zeros(typing_context: Any, a: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _float_of_bits(typing_context: Any, a: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.DoubleType())
@@ -143,7 +143,7 @@ def any_number(text: Any, at: Any) -> Any:
     mantissa, end = digits(text, at, uint64(0))
     count = end - at
     at = end
-    exponent = 0
+    exponent = np.int64(0)
     if text[at] == 46:
         mantissa, end = digits(text, at + uint64(1), mantissa)
         places = end - at - uint64(1)

@@ -67,7 +67,7 @@ class ParquetReader(TableReader):
 
     def work(self, source: Opened) -> Iterator[Any]:
         """Record batches of about the size of a block."""
-        import pyarrow
+        import pyarrow as pa
 
         file = _open(source)
         self.check_columns(file.schema_arrow.names)
@@ -76,12 +76,12 @@ class ParquetReader(TableReader):
         rows = max(1, min(65536, self.batch_bytes * max(1, details.num_rows) // max(1, size)))
         try:
             yield from file.iter_batches(rows, columns=self.wanted)
-        except (OSError, pyarrow.ArrowException) as error:
+        except (OSError, pa.ArrowException) as error:
             raise BadData(f"The Parquet file cannot be read: {error}. Copy or write it again.") from None
 
     def parse(self, unit: Any) -> Parsed:
         """Cast the columns to numbers and text, then encode them."""
-        import pyarrow
+        import pyarrow as pa
 
         encoder, columns = self.encoder, {}
         for name in self.wanted:
@@ -89,7 +89,7 @@ class ParquetReader(TableReader):
             numeric = encoder.columns.get(name, encoder.label_kind) == "number"
             try:
                 columns[name] = _cast(column, numeric)
-            except pyarrow.ArrowException as error:
+            except pa.ArrowException as error:
                 raise BadData(
                     f"Column {name!r} cannot be taken as {'numbers' if numeric else 'text'}: {error}. Set its type."
                 ) from None
@@ -97,31 +97,31 @@ class ParquetReader(TableReader):
             return self.encode(columns, unit.num_rows, unit.num_rows)
         except InfiniteNumber as bad:
             raise BadData(
-                f"Column {bad.column!r} must hold finite numbers; got {bad.value}. Replace it by a number, or by null if it is missing.",
+                f"Column {bad.column!r} must hold finite numbers; got {bad.value}. Put a number, or null if it is missing.",
                 line=bad.row + 1,
             ) from None
 
 
 def _cast(column: Any, numeric: bool) -> Any:
-    import pyarrow
+    import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
 
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if numeric and types.is_boolean(column.type):
-        column = column.cast(pyarrow.uint8())
+        column = column.cast(pa.uint8())
     if types.is_list(column.type):
-        column = pc.binary_join(column.cast(pyarrow.list_(pyarrow.string())), " ")
-    return column.cast(pyarrow.float64() if numeric else pyarrow.string())
+        column = pc.binary_join(column.cast(pa.list_(pa.string())), " ")
+    return column.cast(pa.float64() if numeric else pa.string())
 
 
 def _open(source: Opened) -> Any:
     """The file from its beginning; standard input is read as a whole, since the directory of a Parquet file stands at its end."""
-    import pyarrow
+    import pyarrow as pa
     from pyarrow import parquet
 
     try:
         return parquet.ParquetFile(source.whole(), pre_buffer=False)
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, pa.ArrowException) as error:
         raise BadData(f"The Parquet file cannot be read: {error}. Copy or write it again.") from None

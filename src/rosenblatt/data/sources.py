@@ -81,9 +81,10 @@ class Opened:
     def __init__(self, name: str) -> None:
         self.name = name
         try:
-            self._raw: Any = sys.stdin.buffer if name == "-" else Path(name).open("rb")
+            raw: Any = sys.stdin.buffer if name == "-" else Path(name).open("rb")  # noqa: SIM115 - see close()
         except OSError as error:
             raise BadData(f"The file cannot be opened: {error.strerror}. Check the path and its mode.", name) from None
+        self._raw = raw
         self.size: int | None = None if name == "-" else os.fstat(self._raw.fileno()).st_size
         self._magic = self._raw.peek(4)[:4]
         self.compression = {GZIP: "gzip"}.get(self._magic[:2]) or {ZSTD: "zstd"}.get(self._magic)
@@ -99,7 +100,7 @@ class Opened:
 
             self._readinto = pa.CompressedInputStream(self._raw, "zstd").readinto
         elif self.live:
-            self._readinto = self._raw.readinto1
+            self._readinto = self._read_some
 
     @property
     def parquet(self) -> bool:
@@ -147,6 +148,12 @@ class Opened:
             raise BadData(
                 f"The file cannot be read to its end: {error}. Copy or download it again.", self.name
             ) from None
+
+    def _read_some(self, view: memoryview) -> int:
+        """What is there at once; `readinto1` would wait for more although something has been read ahead."""
+        data = self._raw.read1(len(view))
+        view[: len(data)] = data
+        return len(data)
 
     def waiting(self) -> bool:
         """Whether more bytes are there already, so that reading would not wait."""

@@ -45,7 +45,7 @@ class Stream:
         How far the current pass has come in the files, as they lie on disk; None for standard input.
     """
 
-    def __init__(self, names: list[str], first: Opened, format: str, reader: Reader, threads: int) -> None:  # noqa: A002
+    def __init__(self, names: list[str], first: Opened | None, format: str, reader: Reader, threads: int) -> None:  # noqa: A002
         self.names = names
         self.format = format
         self.encoder: Encoder = reader.encoder
@@ -53,13 +53,14 @@ class Stream:
         self.bytes_total = None if "-" in names else sum(os.stat(name).st_size for name in names)  # noqa: PTH116
         self._reader = reader
         self._threads = threads
-        self._first: Opened | None = first
+        self._first = first
         self._passes = 0
 
     @property
     def labels(self) -> list[Any]:
         """The labels in the order in which they arrived."""
-        return self._reader.labels.values
+        labels: list[Any] = self._reader.labels.values
+        return labels
 
     def __iter__(self) -> Iterator[Batch]:
         if self._passes and "-" in self.names:
@@ -204,12 +205,10 @@ def open_stream(
             bits=bits, interactions=interactions, standardize=standardize,
         )  # fmt: skip
     except BadData as error:
-        first.close()
         raise BadData(error.message, error.path or names[0], error.line) from None
-    except BaseException:
+    finally:
         first.close()
-        raise
-    return Stream(names, first, found, reader, max(1, threads))
+    return Stream(names, first if names[0] == "-" else None, found, reader, max(1, threads))
 
 
 def _as_array(labels: list[Any], codes: Any) -> Any:

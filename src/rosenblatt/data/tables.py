@@ -137,13 +137,13 @@ class TableReader:
         if np.isinf(numbers).any():
             row, c = np.argwhere(np.isinf(numbers))[0].tolist()
             raise InfiniteNumber(row, encoder.number_columns[c], numbers[row, c])
-        labels = columns[encoder.label] if self.has_label else None
+        labels = columns[str(encoder.label)] if self.has_label else None
         if labels is not None and encoder.label_kind == "number":
             labels = labels.to_numpy(zero_copy_only=False)
             if np.isinf(labels).any():
                 raise InfiniteNumber(int(np.flatnonzero(np.isinf(labels))[0]), str(encoder.label), np.inf)
         parsed = Parsed(numbers, texts, None, labels, lines)
-        if not encoder.in_order or encoder.dense and encoder.moments is None:
+        if not encoder.in_order or (encoder.dense and encoder.moments is None):
             return self._rows(parsed)
         if encoder.moments is None:
             parsed = parsed._replace(tokens=encoder.tokens_of(numbers, texts))

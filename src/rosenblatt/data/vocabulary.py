@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit, uint64
-from numpy.typing import NDArray
 
 from .compiled import kernels
 from .errors import BadData
@@ -81,7 +80,8 @@ def number_tokens(
                 return np.int64(row), count
             if uint64(ends[uint64(count)]) + room + uint64(PADDING) > uint64(store.size):
                 return np.int64(row), count
-        start, ordered, highest = k, True, np.int64(-1)
+        start, highest = k, np.int64(-1)
+        ordered: Any = True
         for p in range(first, last):
             t = uint64(order[p])
             if mask:
@@ -186,6 +186,6 @@ class Vocabulary:
             new.decode("utf-8")
         except UnicodeDecodeError as error:
             raise BadData(
-                f"Text must be UTF-8; the name of a feature has the byte {new[error.start]:#04x} where none may stand. Convert the "
-                "file, for instance with iconv -f latin1 -t utf-8."
+                f"Text must be UTF-8; the name of a feature has the byte {new[error.start]:#04x} where none may be. Convert "
+                "the file, for instance with iconv -f latin1 -t utf-8."
             ) from None

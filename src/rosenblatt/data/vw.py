@@ -29,7 +29,7 @@ ROWS, LINES, SLOW_COUNT, STATUS, PLACE, TAGS, WEIGHTS = range(7)
 """Places in the report of the kernel."""
 
 _REASONS = {
-    BAD_LABEL: "Before the bar stand a label, an importance and a base, all numbers, and a 'tag; got {word!r}. Write classes as numbers.",
+    BAD_LABEL: "Before the bar come label, importance and base, all numbers, and a 'tag; got {word!r}. Number the classes.",
     NO_BAR: "A line must have a bar | before its features; got {word!r} without one. Write it as label |features.",
     BAD_FACTOR: "The factor of a namespace must be a finite number; got {word!r}. Write it as |namespace:2 or leave it out.",
     BAD_NAME: "A feature must have a name before its colon; got {word!r}. Give it one.",

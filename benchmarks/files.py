@@ -1,0 +1,238 @@
+"""The benchmarks of reading: parsing alone, and from a file to a model, beside VW, scikit-learn and pandas.
+
+The files are made up with a fixed seed, written to a temporary folder and read once before anything is measured, so that all
+sides find them in the system's memory.
+"""
+
+import contextlib
+import functools
+import gc
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn.linear_model
+from scipy.sparse import hstack
+from sklearn.datasets import load_svmlight_file
+from sklearn.feature_extraction.text import HashingVectorizer
+
+from rosenblatt.data import open_stream
+from rosenblatt.learners.perceptron import step
+from rosenblatt.model import Model, Rule
+
+from . import data
+from .fresh import peak
+from .harness import SMALLER, Options, Row, compare, measure
+
+__all__ = ["BENCHMARKS"]
+
+NONZEROS, FEATURES = 75, 50_000
+COLUMNS = ["age", "income", "job", "text", "label"]
+
+
+# ---- files ----
+
+
+def write_sparse(folder: Path, megabytes: int) -> tuple[Path, Path]:
+    """The same rows as svmlight and as VW text: 75 non-zeros of 50,000 features, values with four decimals."""
+    X, y = data.sparse(megabytes * 1090, NONZEROS, FEATURES)
+    svmlight, vw = folder / "rows.svm", folder / "rows.vw"
+    with svmlight.open("w") as first, vw.open("w") as second:
+        for i in range(X.shape[0]):
+            part = slice(X.indptr[i], X.indptr[i + 1])
+            row = " ".join(f"{j}:{v:.4f}" for j, v in zip((X.indices[part] + 1).tolist(), X.data[part].tolist()))
+            first.write(f"{2 * y[i] - 1} {row}\n")
+            second.write(f"{2 * y[i] - 1} | {row}\n")
+    return svmlight, vw
+
+
+def write_table(folder: Path, megabytes: int) -> Path:
+    """Two numbers, a category and thirteen words on each row; words as rare as in language, labels that depend on them."""
+    rng = np.random.default_rng(0)
+    vocabulary = np.array([f"w{k:x}" for k in range(50_000)])
+    weights = rng.standard_normal(vocabulary.size)
+    jobs = np.array([f"job {k}" for k in range(40)])
+    path = folder / "table.csv"
+    with path.open("w") as file:
+        file.write(",".join(COLUMNS) + "\n")
+        while file.tell() < megabytes * 1_000_000:
+            words = (vocabulary.size * rng.random((5000, 12)) ** 4).astype(int)
+            scores = weights[words].sum(axis=1)
+            age, income, job = rng.integers(18, 90, 5000), rng.lognormal(10, 1, 5000), rng.choice(jobs, 5000)
+            for k in range(5000):
+                text = " ".join(vocabulary[words[k]].tolist())
+                label = "yes" if scores[k] > 0 else "no"
+                file.write(f'{age[k]},{income[k]:.2f},{job[k]},"{text}, indeed",{label}\n')
+    return path
+
+
+@contextlib.contextmanager
+def folder_of_files() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="rosenblatt-bench-") as name:
+        yield Path(name)
+
+
+# ---- work ----
+
+
+def parse(path: Path, threads: int) -> None:
+    for _ in open_stream(path, threads=threads):
+        pass
+
+
+def learn(path: Path, **options: Any) -> Model:
+    """One pass of the perceptron over a file."""
+    model = Model(Rule(step, (1.0,), target=0.0), n_features=0)
+    stream = open_stream(path, **options)
+    for batch in stream:
+        model.add_class(*stream.labels[len(model.classes) :])
+        model.add_features(stream.encoder.n_features)
+        model.run(batch.table(model.n_features), batch.codes, batch.weights, np.arange(batch.size))
+    return model
+
+
+def learn_with_vw(path: Path) -> None:
+    import vowpalwabbit  # type: ignore[import-not-found]
+
+    vowpalwabbit.Workspace(data=str(path), loss_function="hinge", quiet=True).finish()
+
+
+def learn_with_sklearn(path: Path) -> Any:
+    X, y = load_svmlight_file(str(path))
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # it takes no others for a fit
+    return sklearn.linear_model.Perceptron(max_iter=1, tol=None, shuffle=False).fit(X, y)
+
+
+def learn_with_pandas(path: Path) -> Any:
+    """What one would write today for a table that does not fit into memory."""
+    import pandas as pd
+
+    words = HashingVectorizer(alternate_sign=False, norm=None)
+    jobs = HashingVectorizer(alternate_sign=False, norm=None, analyzer=lambda job: [job], n_features=1 << 10)
+    learner = sklearn.linear_model.SGDClassifier(loss="perceptron", penalty=None, learning_rate="constant", eta0=1.0)
+    for chunk in pd.read_csv(path, chunksize=20_000):
+        numbers = chunk[["age", "income"]].to_numpy()
+        X = hstack([numbers, jobs.transform(chunk["job"]), words.transform(chunk["text"])], format="csr")
+        learner.partial_fit(X, chunk["label"], classes=["no", "yes"])
+    return learner
+
+
+def seconds_per_gigabyte(work: Callable[[], Any], size: int, cpu: list[float]) -> Callable[[], float]:
+    def timed() -> float:
+        gc.collect()
+        start, start_cpu = time.perf_counter(), time.process_time()
+        work()
+        cpu.append((time.process_time() - start_cpu) * 1e9 / size)
+        return (time.perf_counter() - start) * 1e9 / size
+
+    return timed
+
+
+def megabytes_of_process(path: Path) -> float:
+    """The peak of the memory of a process that learns from a file."""
+    code = f"from pathlib import Path; from benchmarks import files; files.report_memory(Path({str(path)!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(json.loads(done.stdout)) / 1e6
+
+
+def report_memory(path: Path) -> None:
+    """Called in a process of its own; what the benchmarks import is part of its peak."""
+    learn(path)
+    print(json.dumps(peak()))
+
+
+# ---- benchmarks ----
+
+
+def parsing(options: Options) -> Iterator[Row]:
+    """svmlight text to rows, nothing learned: seconds for a gigabyte, on one thread and on two."""
+    with folder_of_files() as folder:
+        path, _ = write_sparse(folder, options.size(100))
+        size = path.stat().st_size
+        for threads, bar in ((1, 1.0), (2, 1 / 1.7)):
+            cpu: list[float] = []
+            row = measure(
+                f"svmlight, {size / 1e6:.0f} MB, {threads} thread{'s' * (threads > 1)}",
+                seconds_per_gigabyte(functools.partial(parse, path, threads), size, cpu),
+                seconds_per_gigabyte(functools.partial(load_svmlight_file, str(path)), size, []),
+                options,
+                kind=SMALLER,
+                unit="s/GB",
+                bar=round(bar, 3),
+                bar_unit="s/GB",
+                ours=f"open_stream, threads={threads}",
+                peer="sklearn load_svmlight_file",
+            )
+            row.note = f"{np.median(cpu[1:]):.3g} s/GB of processor time in all, {min(cpu):.3g} at best"
+            yield row
+
+
+def file_to_model(options: Options) -> Iterator[Row]:
+    """svmlight text from opening the file to the model of one pass, beside VW and scikit-learn."""
+    with folder_of_files() as folder:
+        path, vw = write_sparse(folder, options.size(100))
+        what = f"{path.stat().st_size / 1e6:.0f} MB, one pass"
+        ours = functools.partial(learn, path)
+        peers: list[tuple[str, Callable[[], Any], float]] = [
+            ("VW, hinge, its own text", functools.partial(learn_with_vw, vw), 3.0),
+            ("sklearn load + Perceptron", functools.partial(learn_with_sklearn, path), 30.0),
+        ]
+        for name, peer, bar in peers:
+            yield compare(what, ours, peer, options, bar=bar, ours="open_stream + perceptron", peer=name)
+
+
+def table_to_model(options: Options) -> Iterator[Row]:
+    """CSV with numbers, categories and words to the model of one pass, beside pandas and hashing."""
+    with folder_of_files() as folder:
+        path = write_table(folder, options.size(500))
+        size = path.stat().st_size
+        peer = functools.partial(learn_with_pandas, path)
+        for form, choice, bar in (("vocabulary", {}, 2.0), ("2^20 places", {"bits": 20}, None)):
+            yield compare(
+                f"CSV, {size / 1e6:.0f} MB, {form}",
+                functools.partial(learn, path, **choice),
+                peer,
+                options,
+                bar=bar,
+                ours="open_stream + perceptron",
+                peer="pandas + HashingVectorizer + SGD",
+            )
+
+
+def memory(options: Options) -> Iterator[Row]:
+    """The peak memory of a process that learns from a large file, its imports included."""
+    few = Options(1, options.quick, options.data)
+    with folder_of_files() as folder:
+        table = write_table(folder, options.size(500))
+        part, _ = write_sparse(folder, 100)
+        large = folder / "large.svm"
+        with large.open("wb") as file:
+            for _ in range(options.size(40)):
+                file.write(part.read_bytes())
+        for what, path in (("CSV", table), ("svmlight", large)):
+            yield measure(
+                f"{what}, {path.stat().st_size / 1e9:.1f} GB",
+                functools.partial(megabytes_of_process, path),
+                functools.partial(megabytes_of_process, part),
+                few,
+                kind=SMALLER,
+                unit="MB",
+                bar=400.0,
+                bar_unit="MB",
+                ours="one pass",
+                peer="one pass, svmlight, 0.1 GB",
+            )
+
+
+BENCHMARKS = {
+    "parsing": parsing,
+    "file-to-model": file_to_model,
+    "table-to-model": table_to_model,
+    "file-memory": memory,
+}

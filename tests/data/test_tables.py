@@ -1,0 +1,336 @@
+"""CSV, TSV, Parquet and JSON lines: columns, kinds, labels, features."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+
+import rosenblatt
+from rosenblatt.data import BadData, Encoder, open_stream
+
+MIXED = """age,job,text,label
+39,clerk,"Free entry, free prize!",spam
+,clerk,See you at ten,ham
+50, nurse ,"Über ""naïve"" café",ham
+NA,?,,spam
+"""
+
+
+def write(folder, text, name="x.csv"):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def named_rows(stream):
+    rows = []
+    for batch in stream:
+        if isinstance(batch.rows, np.ndarray):
+            rows += [dict(zip(stream.encoder.names(), row)) for row in batch.rows.tolist()]
+            continue
+        indptr, indices, values = batch.rows
+        for i in range(batch.size):
+            part = slice(indptr[i], indptr[i + 1])
+            rows.append({stream.encoder.feature_name(j): v for j, v in zip(indices[part], values[part].tolist())})
+    return rows
+
+
+def labels_of(stream):
+    return [stream.labels[code] if code >= 0 else None for batch in stream for code in batch.codes]
+
+
+def test_mixed_columns(tmp_path):
+    stream = open_stream(write(tmp_path, MIXED))
+    assert stream.encoder.columns == {"age": "number", "job": "category", "text": "words"}
+    assert named_rows(stream) == [
+        {"age": 39.0, "job=clerk": 1.0, "text:free": 2.0, "text:entry": 1.0, "text:prize": 1.0},
+        {"job=clerk": 1.0, "text:see": 1.0, "text:you": 1.0, "text:at": 1.0, "text:ten": 1.0},
+        {"age": 50.0, "job=nurse": 1.0, "text:über": 1.0, "text:naïve": 1.0, "text:café": 1.0},
+        {},
+    ]
+    assert stream.labels == ["spam", "ham"]
+    assert "words    text" in stream.describe()
+    assert "label    column label" in stream.describe()
+
+
+@pytest.mark.parametrize("batch_bytes", [1, 40, 100, 10_000])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_batches_of_any_size_give_the_same(tmp_path, batch_bytes, threads):
+    path = write(tmp_path, MIXED + '7,clerk,"two\nlines",ham\n' * 30)
+    expected = named_rows(open_stream(path))
+    stream = open_stream(path, batch_bytes=batch_bytes, threads=threads, interactions=())
+    assert named_rows(stream) == expected
+    assert len(expected) == 34
+
+
+def test_words_as_scikit_learn_counts_them(tmp_path):
+    texts = [
+        "Win £1000 cash now!!",
+        "it's naïve – really",
+        "日本語 テキスト",
+        "a_b c-d 12.5",
+        "ПРИВЕТ мир",
+        "…“quoted”…",
+    ]
+    path = write(tmp_path, "\n".join(f"x\t{text}" for text in texts), "x.tsv")
+    X, _ = rosenblatt.read(path, label=0, header=False, types={"1": "words"})
+    vectorizer = CountVectorizer(token_pattern=r"\w+")
+    theirs = vectorizer.fit_transform(texts)
+    stream = open_stream(path, label=0, header=False, types={"1": "words"})
+    list(stream)
+    assert set(stream.encoder.names()) == set(vectorizer.get_feature_names_out())
+    order = [vectorizer.vocabulary_[name] for name in stream.encoder.names()]
+    assert (X.toarray() == theirs.toarray()[:, order]).all()
+
+
+def test_numbers_alone_are_dense(tmp_path):
+    X, y = rosenblatt.read(write(tmp_path, "a,b,class\n1,0.1,1\n,2e3,0\n-3,NA,1\n"))
+    assert isinstance(X, np.ndarray)
+    assert X.flags.c_contiguous
+    assert X.tolist() == [[1.0, 0.1], [0.0, 2000.0], [-3.0, 0.0]]
+    assert y.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "expected"),
+    [
+        ("a,target,b\n1,x,2\n3,y,4\n", None, ["x", "y"]),
+        ("a,Class,b\n1,x,2\n3,y,4\n", None, ["x", "y"]),
+        ("1,2,x\n3,4,y\n", None, ["x", "y"]),
+        ("1,2,x\n3,4,y\n", 0, [1, 3]),
+        ("1,2,x\n3,4,y\n", "1", [2, 4]),
+        ("1,2,x\n3,4,y\n", -1, ["x", "y"]),
+        ("a,b\n1,x\n3,y\n", "a", [1, 3]),
+        ("a;b;y\n1;2;0.5\n3;4;1.5\n", None, [0.5, 1.5]),
+        ("x\t1\ny\t2\n", 0, ["x", "y"]),
+        ("a|y\n1|yes\n2|no\n", None, ["yes", "no"]),
+    ],
+)
+def test_labels_are_found(tmp_path, text, label, expected):
+    stream = open_stream(write(tmp_path, text, "data"), label=label)
+    assert labels_of(stream) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("age,sex,y\n1,m,0\n2,f,1\n", ["age", "sex"]),
+        ("1,m,0\n2,f,1\n", ["0", "1"]),
+        ("0,1,2\n5,6,1\n7,8,0\n", ["0", "1"]),
+        ("v1,v2\nham,hello\nspam,bye\nham,so long\nspam,farewell\n", ["v1"]),
+        ("ham,hello\nspam,bye\nham,so long\nspam,farewell\n", ["0"]),
+        ("text,label\nhello,ham\nbye,spam\n", ["text"]),
+    ],
+)
+def test_headers_are_found(tmp_path, text, names):
+    assert list(open_stream(write(tmp_path, text)).encoder.columns) == names
+
+
+def test_header_can_be_said(tmp_path):
+    path = write(tmp_path, "a,b\nc,d\na,d\n")
+    assert list(open_stream(path, header=True).encoder.columns) == ["a"]
+    assert labels_of(open_stream(path, header=False)) == ["b", "d", "d"]
+
+
+def test_types_can_be_set(tmp_path):
+    path = write(tmp_path, "zip,y\n10115,0\n80331,1\n")
+    stream = open_stream(path, types={"zip": "category", "y": "category"})
+    assert named_rows(stream) == [{"zip=10115": 1.0}, {"zip=80331": 1.0}]
+    assert stream.labels == ["0", "1"]
+    with pytest.raises(BadData, match="one of number, category, words"):
+        open_stream(path, types={"zip": "text"})
+    with pytest.raises(BadData, match="must name columns"):
+        open_stream(path, types={"zap": "number"})
+
+
+def test_quotes_in_tsv_that_enclose_nothing(tmp_path):
+    path = write(tmp_path, 'ham\t"Hi there\nspam\tsay "yes"\nham\t"quoted"\n', "x.tsv")
+    X, y = rosenblatt.read(path, label=0, header=False, types={"1": "words"})
+    assert X.shape == (3, 5)
+    assert y.tolist() == ["ham", "spam", "ham"]
+
+
+def test_windows_line_ends_byte_order_mark_and_no_last_newline(tmp_path):
+    path = write(tmp_path, b"\xef\xbb\xbfa,y\r\n1,no\r\n2,yes")
+    stream = open_stream(path)
+    assert named_rows(stream) == [{"a": 1.0}, {"a": 2.0}]
+    assert stream.labels == ["no", "yes"]
+
+
+def test_interactions(tmp_path):
+    path = write(tmp_path, "a,b,c,y\n2,3,u,0\n5,,v,1\n")
+    stream = open_stream(path, interactions=[("a", "b"), ("a", "c"), ("a", "a")])
+    assert named_rows(stream) == [
+        {"a": 2.0, "b": 3.0, "c=u": 1.0, "a*b": 6.0, "a*c=u": 2.0, "a*a": 4.0},
+        {"a": 5.0, "c=v": 1.0, "a*c=v": 5.0, "a*a": 25.0},
+    ]
+    with pytest.raises(BadData, match="must name columns"):
+        open_stream(path, interactions=[("a", "z")])
+
+
+@pytest.mark.parametrize("batch_bytes", [30, 100_000])
+def test_running_standardisation(tmp_path, batch_bytes):
+    rng = np.random.default_rng(0)
+    values = np.round(rng.normal(50, 10, (200, 2)), 3)
+    path = write(tmp_path, "a,b,y\n" + "".join(f"{a},{b},{i % 2}\n" for i, (a, b) in enumerate(values)))
+    stream = open_stream(path, standardize=True, batch_bytes=batch_bytes)
+    first = np.concatenate([batch.rows.copy() for batch in stream])
+    for t in (1, 10, 199):
+        seen = values[: t + 1]
+        assert first[t] == pytest.approx((values[t] - seen.mean(axis=0)) / seen.std(axis=0), rel=1e-9)
+    second = np.concatenate([batch.rows.copy() for batch in stream])
+    assert second == pytest.approx((values - values.mean(axis=0)) / values.std(axis=0), rel=1e-9)
+    encoder = Encoder.from_json(json.loads(json.dumps(stream.encoder.to_json())))
+    encoder.freeze()
+    third = np.concatenate([batch.rows for batch in open_stream(path, encoder=encoder)])
+    assert (third == second).all()
+
+
+def test_standardisation_of_sparse_text_is_refused(tmp_path):
+    with pytest.raises(BadData, match="tables"):
+        open_stream(write(tmp_path, "1 1:1\n", "x.svm"), standardize=True)
+
+
+def test_the_next_file(tmp_path):
+    stream = open_stream(write(tmp_path, MIXED))
+    list(stream)
+    encoder = Encoder.from_json(json.loads(json.dumps(stream.encoder.to_json())))
+    assert encoder.names() == stream.encoder.names()
+    encoder.freeze()
+    later = open_stream(
+        write(tmp_path, "text,age,job,extra\nfree unknown words,1,doctor,9\n", "y.csv"), encoder=encoder, labelled=False
+    )
+    assert named_rows(later) == [{"age": 1.0, "text:free": 1.0}]
+    assert labels_of(later) == [None]
+    with pytest.raises(BadData, match="'job' is missing among age, text"):
+        open_stream(write(tmp_path, "age,text\n1,free\n", "z.csv"), encoder=encoder, labelled=False)
+
+
+def test_the_next_file_without_header_or_label(tmp_path):
+    stream = open_stream(write(tmp_path, "x,1,m\ny,2,f\n"), label=0)
+    list(stream)
+    stream.encoder.freeze()
+    later = open_stream(write(tmp_path, "7,f\n", "y.csv"), encoder=stream.encoder, labelled=False)
+    assert named_rows(later) == [{"1": 7.0, "2=f": 1.0}]
+
+
+def test_hashing(tmp_path):
+    path = write(tmp_path, MIXED)
+    exact = open_stream(path)
+    rows = [sorted(row.values()) for row in named_rows(exact)]
+    stream = open_stream(path, bits=22)
+    assert [sorted(row.values()) for row in named_rows(stream)] == rows
+    assert stream.encoder.n_features == 1 << 22
+    assert len(stream.encoder.to_json()["vocabulary"]) == 0
+    for bits in (0, 31, 99):
+        with pytest.raises(ValueError, match="`bits` must lie between 1 and 30"):
+            open_stream(path, bits=bits)
+
+
+def frame():
+    rng = np.random.default_rng(0)
+    size = 500
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, size).astype(float),
+            "job": rng.choice(["clerk", "nurse", "cook"], size),
+            "text": [" ".join(rng.choice(["free", "prize", "see", "you", "at", "ten"], 5)) for _ in range(size)],
+            "label": rng.choice(["spam", "ham"], size),
+        }
+    )
+
+
+def test_all_formats_agree(tmp_path):
+    data = frame()
+    data.loc[3, "age"] = np.nan
+    data.loc[4, "job"] = None
+    data.to_csv(tmp_path / "x.csv", index=False)
+    data.to_csv(tmp_path / "x.tsv", index=False, sep="\t")
+    data.to_parquet(tmp_path / "x.parquet")
+    data.to_json(tmp_path / "x.jsonl", orient="records", lines=True)
+    data.to_csv(tmp_path / "x.csv.gz", index=False)
+    with pa.CompressedOutputStream(str(tmp_path / "x.csv.zst"), "zstd") as file:
+        file.write((tmp_path / "x.csv").read_bytes())
+    found = {}
+    for path in sorted(tmp_path.iterdir()):
+        stream = open_stream(path, batch_bytes=5000)
+        found[path.name] = (named_rows(stream), labels_of(stream), stream.encoder.columns)
+        assert stream.bytes_read == stream.bytes_total == path.stat().st_size or path.suffix in (".parquet", ".zst")
+    assert len(found) == 6
+    for name, read in found.items():
+        assert read == found["x.csv"], name
+
+
+def test_parquet_types(tmp_path):
+    data = pd.DataFrame(
+        {
+            "yes": [True, False], "day": pd.to_datetime(["2024-01-01", "2024-01-02"]),
+            "kind": pd.Categorical(["u", "v"]), "tags": [["a", "b"], ["b"]], "label": [3, 4],
+        }
+    )  # fmt: skip
+    data.to_parquet(tmp_path / "x.parquet")
+    stream = open_stream(tmp_path / "x.parquet")
+    rows = named_rows(stream)
+    assert stream.labels == [3, 4]
+    assert {name.partition("=")[0] for name in rows[0]} == {"yes", "day", "kind", "tags:a", "tags:b"}
+    pd.DataFrame({"v": [[1.0, 2.0]], "y": [1]}).to_parquet(tmp_path / "y.parquet")
+    with pytest.raises(BadData, match="'v' holds list"):
+        open_stream(tmp_path / "y.parquet")
+
+
+def test_json_lines(tmp_path):
+    text = '{"a": {"b": 1, "c": "x"}, "tags": ["u", "v"], "label": true}\n\n{"tags": [], "a": {"b": null}, "label": false}\n'
+    stream = open_stream(write(tmp_path, text, "x.json"))
+    assert stream.format == "jsonl"
+    assert named_rows(stream) == [{"a.b": 1.0, "a.c=x": 1.0, "tags:u": 1.0, "tags:v": 1.0}, {}]
+    assert stream.labels == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        ("abc,u,0", "'a' must hold finite numbers, as its first rows do; got 'abc'"),
+        ("inf,u,0", "got 'inf'"),
+        ("1e999,u,0", "got '1e999'"),
+        ("1,u,0,9", "must have 3 fields, as the first one has; got 4"),
+        ("1,u", "got 2"),
+        ("1,u,zero", "'y' must hold finite numbers"),
+        (b"1,caf\xe9,0", "UTF-8; got the byte 0xe9"),
+    ],
+)
+def test_bad_rows_are_named(tmp_path, row, complaint):
+    row = row if isinstance(row, bytes) else row.encode()
+    good = b'1,"u\nv",0\n2,w,1\n'
+    path = write(tmp_path, b"a,b,y\n" + good * 20000 + row + b"\n" + good)
+    with pytest.raises(BadData) as caught:
+        list(open_stream(path, batch_bytes=1 << 16))
+    assert complaint in caught.value.message
+    assert caught.value.line == 60002
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('{"a": 1, "y": 0}\n{"a": }\n', "JSON object"),
+        ('{"a": 1, "y": 0}\n[1]\n', r"got \[1\]"),
+        ('{"a": 1, "y": 0}\n{"a": "x", "y": 1}\n', "'a' must be a finite number"),
+    ],
+)
+def test_bad_json_is_named(tmp_path, text, complaint):
+    path = write(tmp_path, text, "x.jsonl")
+    with pytest.raises(BadData, match=complaint) as caught:
+        list(open_stream(path, types={"a": "number"}))
+    assert caught.value.line == 2
+
+
+def test_missing_label_column(tmp_path):
+    with pytest.raises(BadData, match=r"one of the columns a, b, c, by name or by number from 0; got 'spam'"):
+        open_stream(write(tmp_path, "a,b,c\n1,2,3\n"), label="spam")
+
+
+def test_names_that_come_twice(tmp_path):
+    with pytest.raises(BadData, match="'a' comes twice"):
+        open_stream(write(tmp_path, "a,a,y\n1,2,3\n"), header=True)
