@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from .learners.voted_perceptron import VotedPerceptron
     from .learners.winnow import Winnow
     from .rules import rule
+    from .serve.client import AsyncClient, Client
     from .theory import Certificate, certify, margin
 
 __all__ = [
+    "AsyncClient",
     "AveragedPerceptron",
     "BatchPerceptron",
     "Certificate",
+    "Client",
     "KernelPerceptron",
     "MarginPerceptron",
     "PassiveAggressive",
@@ -45,9 +48,11 @@ __all__ = [
 ]
 
 _HOME = {
+    "AsyncClient": "serve.client",
     "AveragedPerceptron": "learners.averaged_perceptron",
     "BatchPerceptron": "learners.batch_perceptron",
     "Certificate": "theory",
+    "Client": "serve.client",
     "KernelPerceptron": "learners.kernel_perceptron",
     "MarginPerceptron": "learners.margin_perceptron",
     "PassiveAggressive": "learners.passive_aggressive",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import typer
 
-from rosenblatt.cli import certify, demo, evaluate, inspect, predict, stream, trace, train
+from rosenblatt.cli import certify, demo, evaluate, inspect, predict, replay, serve, stream, trace, train
 from rosenblatt.cli._errors import reported
 
 __all__ = ["app", "main"]
@@ -45,8 +45,13 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 app.callback(invoke_without_command=True, help=_help(root))(root)
 for command in (
     train.train, predict.predict, evaluate.evaluate, stream.stream, inspect.inspect, trace.trace, certify.certify, demo.demo,
+    serve.serve,
+    replay.replay,
 ):  # fmt: skip
     app.command(command.__name__, help=_help(command))(reported(command))
+for command in serve.token.registered_commands:
+    command.callback = reported(command.callback)
+app.add_typer(serve.token, name="token")
 
 
 def main() -> None:

@@ -36,11 +36,11 @@ class Refused(Exception):  # noqa: N818 - an answer, not a fault
         return {"error": self.message, **self.details}
 
 
-def expanded(features: Any, most: int) -> Any:
+def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
     """Features as a learner takes them: a dict of numbers, or a list of numbers.
 
     A string becomes the feature ``name=value``, each word of a list ``name=word`` with its count, true and false 1 and 0; null
-    is left out.
+    is left out. `size` is the length of the request: where it is small no name can be too long.
     """
     if type(features) is dict:
         if len(features) > most:
@@ -49,7 +49,7 @@ def expanded(features: Any, most: int) -> Any:
         if not _NUMBERS.issuperset(map(type, values)):
             features = _spelled_out(features, most)
             values = features.values()
-        if features and max(map(len, features)) > LONGEST_FEATURE:
+        if size > LONGEST_FEATURE and features and max(map(len, features)) > LONGEST_FEATURE:
             raise Refused(
                 422,
                 f"The name of a feature must have at most {LONGEST_FEATURE} characters; got a longer one. Shorten it.",
@@ -103,7 +103,8 @@ def _spelled_out(features: dict[str, Any], most: int) -> dict[str, float]:
         elif value is not None:
             raise Refused(
                 422,
-                f"The feature `{name[:60]}` must be a number, a string, true, false, null or a list of words; got {_shown(value)}. Flatten it.",
+                f"The feature `{name[:60]}` must be a number, a string, true, false, null or a list of words; got "
+                f"{_shown(value)}. Flatten it.",
             )
     return numbers
 
@@ -112,7 +113,8 @@ def _count(numbers: dict[str, float], name: str, word: str) -> None:
     if len(name) + len(word) > LONGEST_FEATURE:
         raise Refused(
             422,
-            f"The name of a feature must have at most {LONGEST_FEATURE} characters; got more in `{name[:60]}`. Split the text into words.",
+            f"The name of a feature must have at most {LONGEST_FEATURE} characters; got more in `{name[:60]}`. "
+            "Split the text into words.",
         )
     key = f"{name}={word}"
     numbers[key] = numbers.get(key, 0) + 1
@@ -125,8 +127,8 @@ def checked_label(label: Any) -> Any:
         return label
     raise Refused(
         422,
-        f"`label` must be a string of at most {LONGEST_LABEL} characters, an integer up to 2^53 or a boolean; got {_shown(label)}. "
-        "Send numbers with a fraction as strings if they are names.",
+        f"`label` must be a string of at most {LONGEST_LABEL} characters, an integer up to 2^53 or a boolean; got "
+        f"{_shown(label)}. Send numbers with a fraction as strings if they are names.",
     )
 
 

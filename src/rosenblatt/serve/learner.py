@@ -7,7 +7,7 @@ the same events again in the order of the log. The log holds only what was accep
 import dataclasses
 import secrets
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,11 +68,41 @@ class Event(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """A prediction that was given and whose truth is not known yet."""
+    """A prediction that was given and whose truth is not known yet; the request is kept as it came, which takes least room."""
 
     time: float
     prediction: Any
-    features: bytes
+    request: bytes
+
+
+Requests = Sequence[tuple[Any, bytes]]
+"""What clients ask for, parsed, and as it came."""
+
+
+class _Lines:
+    """Accepted requests, to be logged as they came: putting their text together is faster than writing them anew."""
+
+    def __init__(self) -> None:
+        self.texts: list[bytes] = []
+        self.ids: list[str | None] = []
+        self.predictions: list[Any] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.texts)
+
+    def add(self, text: bytes, identity: str | None, prediction: Any) -> None:
+        self.texts.append(text)
+        self.ids.append(identity)
+        self.predictions.append(prediction)
+
+    def payload(self) -> bytes:
+        ids, predictions = orjson.dumps(self.ids), orjson.dumps(self.predictions)
+        return b'{"requests":[%s],"ids":%s,"predictions":%s}' % (b",".join(self.texts), ids, predictions)
+
+
+def _as_refused(error: Exception) -> Refused:
+    """What a learner refuses is a conflict with what it has learned before: another type of label, another width."""
+    return error if isinstance(error, Refused) else Refused(409, str(error))
 
 
 def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
@@ -104,6 +134,25 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
     return estimator
 
 
+class Copy(NamedTuple):
+    """A served model at one moment."""
+
+    header: dict[str, Any]
+    tensors: dict[str, Any]
+    state: dict[str, Any]
+    pending: dict[str, Pending]
+    done: dict[str, tuple[Any, Any] | None]
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Everything as a header and arrays of a model file."""
+        state = {
+            **self.state,
+            "pending": [(i, p.time, p.prediction, orjson.Fragment(p.request)) for i, p in self.pending.items()],
+            "done": [(i, *outcome) if outcome is not None else (i,) for i, outcome in self.done.items()],
+        }
+        return self.header, {**self.tensors, "service": np.frombuffer(orjson.dumps(state), np.uint8)}
+
+
 class Served:
     """One model in memory.
 
@@ -129,7 +178,7 @@ class Served:
         self.done: dict[str, tuple[Any, Any] | None] = {}
         self.curve: list[tuple[int, int]] = []
         self.stride = 1
-        self.recent: deque[dict[str, Any]] = deque(maxlen=20)
+        self.recent: deque[tuple[float, str | None, Any, Any, bytes]] = deque(maxlen=20)
         self.remembered = Limits.remembered
         self._adopt()
 
@@ -137,6 +186,7 @@ class Served:
         self._averages = getattr(self.estimator, "_readout", None) == "average"
         self._apart = getattr(self.estimator, "_readout", "last") != "last"
         self._linear = hasattr(self.estimator, "_rule")
+        self._weighted = getattr(self.estimator, "class_weight", None) is not None
         self._pupil: Pupil | None = None
 
     # ---- what the learner does ----
@@ -172,7 +222,12 @@ class Served:
             prediction = self.guess(x)
             self._teach(x, label)
             return prediction
-        return self.estimator.learn_one(x, label)
+        estimator = self.estimator
+        if self._weighted or (model := estimator.__dict__.get("model_")) is None:
+            return estimator.learn_one(x, label)
+        prediction = model.learn_one(x, label)
+        estimator.n_features_in_ = model.n_features
+        return prediction
 
     def _check_room(self, x: Any, label: Any, most: int) -> None:
         """Refuse an example that would make the model too large; it costs a count only where that is near."""
@@ -192,7 +247,7 @@ class Served:
                 f"{features} times {classes}. Use fewer features, or raise the limit of the service.",
             )
 
-    def _score(self, identity: str | None, features: Any, prediction: Any, label: Any, time: float) -> bool:
+    def _score(self, identity: str | None, request: bytes, prediction: Any, label: Any, time: float) -> bool:
         mistake = bool(prediction != label)
         self.examples += 1
         self.mistakes += mistake
@@ -200,16 +255,7 @@ class Served:
             self.curve.append((self.examples, self.mistakes))
             if len(self.curve) > POINTS:
                 self.curve, self.stride = self.curve[1::2], 2 * self.stride
-        self.recent.append(
-            {
-                "time": time,
-                "id": identity,
-                "prediction": prediction,
-                "label": label,
-                "mistake": mistake,
-                "features": features,
-            }
-        )
+        self.recent.append((time, identity, prediction, label, request))
         return mistake
 
     def _remember(self, identity: str, outcome: tuple[Any, Any] | None) -> None:
@@ -225,13 +271,14 @@ class Served:
         self.time = max(self.time, clock)
         return self.time
 
-    def _event(self, kind: str, payload: Any) -> Event:
+    def _event(self, kind: str, payload: bytes) -> Event:
         self.sequence += 1
-        return Event(self.number, self.sequence, kind, self.time, orjson.dumps(payload))
+        return Event(self.number, self.sequence, kind, self.time, payload)
 
     def creation(self) -> Event:
         """The first event: that there is such a model."""
-        return self._event("create", {"name": self.name, "algorithm": self.algorithm, "parameters": self.parameters})
+        settings = {"name": self.name, "algorithm": self.algorithm, "parameters": self.parameters}
+        return self._event("create", orjson.dumps(settings))
 
     @classmethod
     def created(cls, event: Event) -> "Served":
@@ -256,7 +303,7 @@ class Served:
                 break
             ids.append(identity)
         self._expire(ids)
-        return [self._event("expire", ids)]
+        return [self._event("expire", orjson.dumps(ids))]
 
     def _expire(self, ids: Iterable[str]) -> None:
         for identity in ids:
@@ -264,78 +311,79 @@ class Served:
             self._remember(identity, None)
             self.expired += 1
 
-    def predict(self, requests: list[Any], clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
+    def predict(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
         """Predict; gives the events and one answer for each request, some of them Refused."""
         events = self.expire(clock, limits, len(requests))
-        now, lines, answers = self.now(clock), [], []
-        for request in requests:
+        now, accepted, answers = self.now(clock), _Lines(), []
+        for request, text in requests:
             try:
                 identity = request.get("id")
-                features = request["features"]
-                prepared = expanded(features, limits.features)
+                features = expanded(request["features"], limits.features, len(text))
                 identity = secrets.token_hex(12) if identity is None else checked_id(identity)
                 waiting = self.pending.get(identity)
                 if waiting is not None:
-                    answers.append(self._predicted_before(identity, waiting, features))
+                    answers.append(self._predicted_before(identity, waiting, request))
                     continue
                 if identity in self.done:
                     raise Refused(
                         409, f"The id {identity!r} has been used before, and is revealed or expired. Take a new one."
                     )
-                prediction = self._careful(self.guess, prepared)
-                text = orjson.dumps(features)
-                self._wait(identity, Pending(now, prediction, text))
-                lines.append((identity, prediction, orjson.Fragment(text)))
-                answers.append({"id": identity, "prediction": prediction, "repeated": False})
-            except Refused as refusal:
-                answers.append(refusal)
-        if lines:
-            events.append(self._event("predict", lines))
+                prediction = self.guess(features)
+            except (Refused, ValueError, OverflowError) as refusal:
+                answers.append(_as_refused(refusal))
+                continue
+            self._wait(identity, Pending(now, prediction, text))
+            accepted.add(text, identity, prediction)
+            answers.append({"id": identity, "prediction": prediction, "repeated": False})
+        if accepted:
+            events.append(self._event("predict", accepted.payload()))
         return events, answers
 
     def _wait(self, identity: str, pending: Pending) -> None:
         self.pending[identity] = pending
         self.predictions += 1
 
-    def _predicted_before(self, identity: str, waiting: Pending, features: Any) -> dict[str, Any]:
-        if orjson.loads(waiting.features) != features:
+    def _predicted_before(self, identity: str, waiting: Pending, request: Any) -> dict[str, Any]:
+        if orjson.loads(waiting.request)["features"] != request["features"]:
             raise Refused(409, f"The id {identity!r} waits for its label already, with other features. Take a new one.")
         return {"id": identity, "prediction": waiting.prediction, "repeated": True}
 
-    def reveal(self, requests: list[Any], clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
+    def reveal(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
         """Learn the truth about predictions that were given."""
         events = self.expire(clock, limits)
         now, lines, answers = self.now(clock), [], []
-        for request in requests:
+        for request, _ in requests:
             try:
                 identity, label = checked_id(request["id"]), checked_label(request["label"])
                 waiting = self.pending.get(identity)
                 if waiting is None:
                     answers.append(self._revealed_before(identity, label))
                     continue
-                features = orjson.loads(waiting.features)
-                prepared = expanded(features, limits.features)
-                self._check_room(prepared, label, limits.weights)
-                self._careful(self._teach, prepared, label)
-                answers.append(self._revealed(identity, waiting.prediction, label, features, now))
-                lines.append((identity, label))
-            except Refused as refusal:
-                answers.append(refusal)
+                features = expanded(orjson.loads(waiting.request)["features"])
+                self._check_room(features, label, limits.weights)
+                self._teach(features, label)
+            except (Refused, ValueError, OverflowError) as refusal:
+                answers.append(_as_refused(refusal))
+                continue
+            answers.append(self._revealed(identity, waiting, label, now))
+            lines.append((identity, label))
         if lines:
-            events.append(self._event("reveal", lines))
+            events.append(self._event("reveal", orjson.dumps(lines)))
         return events, answers
 
-    def _revealed(self, identity: str, prediction: Any, label: Any, features: Any, time: float) -> dict[str, Any]:
-        self.pending.pop(identity, None)
+    def _revealed(self, identity: str, waiting: Pending, label: Any, time: float) -> dict[str, Any]:
+        del self.pending[identity]
+        prediction = waiting.prediction
         self._remember(identity, (label, prediction))
-        mistake = self._score(identity, features, prediction, label, time)
+        mistake = self._score(identity, waiting.request, prediction, label, time)
         return {"id": identity, "prediction": prediction, "label": label, "mistake": mistake, "repeated": False}
 
     def _revealed_before(self, identity: str, label: Any) -> dict[str, Any]:
         if identity not in self.done:
             raise Refused(
                 404,
-                f"No prediction with the id {identity!r} is known: it was never made, or so long ago that it is forgotten. Predict first.",
+                f"No prediction with the id {identity!r} is known: it was never made, or so long ago that it is forgotten. "
+                "Predict first.",
             )
         outcome = self.done[identity]
         if outcome is None:
@@ -357,13 +405,13 @@ class Served:
             "repeated": True,
         }
 
-    def learn(self, requests: list[Any], clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
+    def learn(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
         """Predict and learn examples whose label is known; with an id only once."""
         events = self.expire(clock, limits)
-        now, lines, answers = self.now(clock), [], []
-        for request in requests:
+        now, accepted, answers = self.now(clock), _Lines(), []
+        for request, text in requests:
             try:
-                features, label, identity = request["features"], checked_label(request["label"]), request.get("id")
+                label, identity = checked_label(request["label"]), request.get("id")
                 if identity is not None:
                     identity = checked_id(identity)
                     if identity in self.pending:
@@ -371,29 +419,25 @@ class Served:
                     if identity in self.done:
                         answers.append(self._revealed_before(identity, label))
                         continue
-                prepared = expanded(features, limits.features)
-                self._check_room(prepared, label, limits.weights)
-                prediction = self._careful(self._guess_and_teach, prepared, label)
-                answers.append(self._learned(identity, prediction, label, features, now))
-                lines.append((identity, label, prediction, features))
-            except Refused as refusal:
-                answers.append(refusal)
-        if lines:
-            events.append(self._event("learn", lines))
+                features = expanded(request["features"], limits.features, len(text))
+                self._check_room(features, label, limits.weights)
+                prediction = self._guess_and_teach(features, label)
+            except (Refused, ValueError, OverflowError) as refusal:
+                answers.append(_as_refused(refusal))
+                continue
+            answers.append(self._learned(identity, prediction, label, text, now))
+            accepted.add(text, identity, prediction)
+        if accepted:
+            events.append(self._event("learn", accepted.payload()))
         return events, answers
 
-    def _learned(self, identity: str | None, prediction: Any, label: Any, features: Any, time: float) -> dict[str, Any]:
+    def _learned(
+        self, identity: str | None, prediction: Any, label: Any, request: bytes, time: float
+    ) -> dict[str, Any]:
         if identity is not None:
             self._remember(identity, (label, prediction))
-        mistake = self._score(identity, features, prediction, label, time)
+        mistake = self._score(identity, request, prediction, label, time)
         return {"id": identity, "prediction": prediction, "label": label, "mistake": mistake, "repeated": False}
-
-    def _careful(self, action: Any, *arguments: Any) -> Any:
-        """What the learner refuses is a conflict with what it has learned before: another type of label, another width."""
-        try:
-            return action(*arguments)
-        except (ValueError, OverflowError) as error:
-            raise Refused(409, str(error)) from error
 
     # ---- the log, again ----
 
@@ -403,24 +447,22 @@ class Served:
         With `own` the model makes its predictions anew instead of taking those of the log; `differences` counts where they
         disagree.
         """
-        lines = orjson.loads(event.payload)
         self.sequence, self.time = event.sequence, event.time
-        most = 1 << 62
+        lines = orjson.loads(event.payload)
         if event.kind == "predict":
-            for identity, given, features in lines:
-                prediction = self._compared(self.guess(expanded(features, most)), given) if own else given
-                self._wait(identity, Pending(event.time, prediction, orjson.dumps(features)))
+            for request, identity, given in zip(lines["requests"], lines["ids"], lines["predictions"], strict=True):
+                prediction = self._compared(self.guess(expanded(request["features"])), given) if own else given
+                self._wait(identity, Pending(event.time, prediction, orjson.dumps(request)))
         elif event.kind == "reveal":
             for identity, label in lines:
                 waiting = self.pending[identity]
-                features = orjson.loads(waiting.features)
-                self._teach(expanded(features, most), label)
-                self._revealed(identity, waiting.prediction, label, features, event.time)
+                self._teach(expanded(orjson.loads(waiting.request)["features"]), label)
+                self._revealed(identity, waiting, label, event.time)
         elif event.kind == "learn":
-            for identity, label, given, features in lines:
-                prediction = self._guess_and_teach(expanded(features, most), label)
+            for request, identity, given in zip(lines["requests"], lines["ids"], lines["predictions"], strict=True):
+                prediction = self._guess_and_teach(expanded(request["features"]), request["label"])
                 prediction = self._compared(prediction, given) if own else given
-                self._learned(identity, prediction, label, features, event.time)
+                self._learned(identity, prediction, request["label"], orjson.dumps(request), event.time)
         elif event.kind == "expire":
             self._expire(lines)
 
@@ -430,18 +472,19 @@ class Served:
 
     # ---- snapshots ----
 
-    def packed(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Everything as a header and arrays of a model file; the arrays are copies, so that it can be written elsewhere."""
+    def copy(self) -> "Copy":
+        """All of it as it is now, so that it can be written elsewhere while this goes on."""
         header, tensors = self.packed_model()
         state = {
             "name": self.name, "algorithm": self.algorithm, "parameters": self.parameters, "created": self.created,
             "sequence": self.sequence, "time": self.time, "examples": self.examples, "mistakes": self.mistakes,
-            "predictions": self.predictions, "expired": self.expired, "curve": self.curve, "stride": self.stride,
-            "pending": [(i, p.time, p.prediction, orjson.Fragment(p.features)) for i, p in self.pending.items()],
-            "done": [(i, *outcome) if outcome is not None else (i,) for i, outcome in self.done.items()],
+            "predictions": self.predictions, "expired": self.expired, "curve": list(self.curve), "stride": self.stride,
         }  # fmt: skip
-        tensors["service"] = np.frombuffer(orjson.dumps(state), np.uint8)
-        return header, tensors
+        return Copy(header, tensors, state, dict(self.pending), dict(self.done))
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Everything as a header and arrays of a model file."""
+        return self.copy().packed()
 
     def packed_model(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The estimator alone, in the same form."""
@@ -473,6 +516,16 @@ class Served:
         return served
 
     # ---- answers ----
+
+    def recent_examples(self) -> list[dict[str, Any]]:
+        """The last examples that were learned, the newest last."""
+        return [
+            {
+                "time": time, "id": identity, "prediction": prediction, "label": label, "mistake": bool(prediction != label),
+                "features": orjson.loads(request)["features"],
+            }
+            for time, identity, prediction, label, request in self.recent
+        ]  # fmt: skip
 
     @property
     def classes(self) -> list[Any]:
