@@ -45,17 +45,14 @@ def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
     if type(features) is dict:
         if len(features) > most:
             raise _too_many(len(features), most)
-        values = features.values()
-        if not _NUMBERS.issuperset(map(type, values)):
+        if not _in_range(features):
             features = _spelled_out(features, most)
-            values = features.values()
+            _in_range(features)
         if size > LONGEST_FEATURE and features and max(map(len, features)) > LONGEST_FEATURE:
             raise Refused(
                 422,
                 f"The name of a feature must have at most {LONGEST_FEATURE} characters; got a longer one. Shorten it.",
             )
-        if values and (max(values) > LARGEST or min(values) < -LARGEST):
-            raise _too_large(next(item for item in features.items() if abs(item[1]) > LARGEST))
         return features
     if type(features) is list:
         if len(features) > most:
@@ -79,6 +76,23 @@ def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
         f"`features` must be an object of numbers, strings and lists of words, or a list of numbers; got {_shown(features)}. "
         'For instance {"length": 3.5, "sender": "ann", "words": ["free", "offer"]}.',
     )
+
+
+def _in_range(features: dict[str, Any]) -> bool:
+    """Whether there are only numbers (true and false are some, too); too large ones are refused.
+
+    Numbers cannot be compared with anything else, so looking for the largest finds other types on the way.
+    """
+    if not features:
+        return True
+    values = features.values()
+    try:
+        fine = min(values) >= -LARGEST and max(values) <= LARGEST
+    except TypeError:
+        return False
+    if not fine:
+        raise _too_large(next(item for item in features.items() if abs(item[1]) > LARGEST))
+    return True
 
 
 def _spelled_out(features: dict[str, Any], most: int) -> dict[str, float]:

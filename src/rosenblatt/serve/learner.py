@@ -17,8 +17,9 @@ from rosenblatt import model_file
 from rosenblatt._load import restore
 from rosenblatt._progressive import Pupil
 from rosenblatt.learners import find
+from rosenblatt.model import Model
 from rosenblatt.model_file import Saved
-from rosenblatt.serve.examples import Refused, checked_id, checked_label, expanded
+from rosenblatt.serve.examples import LONGEST_LABEL, Refused, checked_id, checked_label, expanded
 
 __all__ = ["Event", "Limits", "Pending", "Served", "new_estimator"]
 
@@ -180,6 +181,7 @@ class Served:
         self.stride = 1
         self.recent: deque[tuple[float, str | None, Any, Any, bytes]] = deque(maxlen=20)
         self.remembered = Limits.remembered
+        self._room = 0
         self._adopt()
 
     def _adopt(self) -> None:
@@ -188,6 +190,7 @@ class Served:
         self._linear = hasattr(self.estimator, "_rule")
         self._weighted = getattr(self.estimator, "class_weight", None) is not None
         self._pupil: Pupil | None = None
+        self._plain: Model | None = None  # where nothing stands between an example and the core model
 
     # ---- what the learner does ----
 
@@ -215,37 +218,35 @@ class Served:
             return
         weights = estimator.class_weight
         model.teach(x, label, 1.0 if weights is None else float(weights.get(label, 1.0)))
-        estimator.n_features_in_ = model.n_features
 
     def _guess_and_teach(self, x: Any, label: Any) -> Any:
         if self._apart or type(x) is list or not self._linear:
             prediction = self.guess(x)
             self._teach(x, label)
             return prediction
-        estimator = self.estimator
-        if self._weighted or (model := estimator.__dict__.get("model_")) is None:
-            return estimator.learn_one(x, label)
-        prediction = model.learn_one(x, label)
-        estimator.n_features_in_ = model.n_features
+        prediction = self.estimator.learn_one(x, label)
+        if not self._weighted and self._plain is None:
+            self._plain = self.estimator.model_
         return prediction
 
     def _check_room(self, x: Any, label: Any, most: int) -> None:
-        """Refuse an example that would make the model too large; it costs a count only where that is near."""
+        """Refuse an example that would make the model too large. Counting is put off while there is room in any case."""
         model = getattr(self.estimator, "model_", None)
         if model is None or type(x) is list:
             return
-        known = model.features or ()
-        classes = len(model.classes) + 1
-        if (len(known) + len(x)) * classes <= most:
+        if self._room >= len(x) and label in model.class_number:
+            self._room -= len(x)
             return
-        features = len(known) + sum(name not in known for name in x)
+        known = model.features or ()
         classes = len(model.classes) + (label not in model.class_number)
+        features = len(known) + sum(name not in known for name in x)
         if features * classes > most:
             raise Refused(
                 409,
                 f"The model `{self.name}` may have at most {most} weights (features times classes); this example would make it "
                 f"{features} times {classes}. Use fewer features, or raise the limit of the service.",
             )
+        self._room = most // max(classes, 1) - features
 
     def _score(self, identity: str | None, request: bytes, prediction: Any, label: Any, time: float) -> bool:
         mistake = bool(prediction != label)
@@ -409,9 +410,12 @@ class Served:
         """Predict and learn examples whose label is known; with an id only once."""
         events = self.expire(clock, limits)
         now, accepted, answers = self.now(clock), _Lines(), []
-        for request, text in requests:
+        add_text, add_id, add_prediction = accepted.texts.append, accepted.ids.append, accepted.predictions.append
+        for request, text in requests:  # of a batch each takes a few microseconds, so what is called here counts
             try:
-                label, identity = checked_label(request["label"]), request.get("id")
+                label, identity = request["label"], request.get("id")
+                if type(label) is not str or len(label) > LONGEST_LABEL:
+                    label = checked_label(label)
                 if identity is not None:
                     identity = checked_id(identity)
                     if identity in self.pending:
@@ -420,13 +424,19 @@ class Served:
                         answers.append(self._revealed_before(identity, label))
                         continue
                 features = expanded(request["features"], limits.features, len(text))
-                self._check_room(features, label, limits.weights)
-                prediction = self._guess_and_teach(features, label)
+                if self._plain is not None and self._room >= len(features) and label in self._plain.class_number:
+                    self._room -= len(features)
+                    prediction = self._plain.learn_one(features, label)
+                else:
+                    self._check_room(features, label, limits.weights)
+                    prediction = self._guess_and_teach(features, label)
             except (Refused, ValueError, OverflowError) as refusal:
                 answers.append(_as_refused(refusal))
                 continue
             answers.append(self._learned(identity, prediction, label, text, now))
-            accepted.add(text, identity, prediction)
+            add_text(text)
+            add_id(identity)
+            add_prediction(prediction)
         if accepted:
             events.append(self._event("learn", accepted.payload()))
         return events, answers
@@ -490,6 +500,7 @@ class Served:
         """The estimator alone, in the same form."""
         if not self.fitted:
             return {"kind": "unfitted"}, {}
+        self.estimator.n_features_in_ = self.features
         header, tensors = model_file.pack(self.estimator)
         return header, {name: np.array(tensor) for name, tensor in tensors.items()}
 
@@ -535,6 +546,12 @@ class Served:
             return list(model.classes)
         return [label.item() for label in getattr(self.estimator, "classes_", ())]
 
+    @property
+    def features(self) -> int:
+        """How many features there are so far."""
+        model = getattr(self.estimator, "model_", None)
+        return int(getattr(self.estimator, "n_features_in_", 0) if model is None else model.n_features)
+
     def describe(self) -> dict[str, Any]:
         """What clients are told about the model."""
         return {
@@ -549,7 +566,7 @@ class Served:
             "pending": len(self.pending),
             "expired": self.expired,
             "classes": self.classes,
-            "features": int(getattr(self.estimator, "n_features_in_", 0)),
+            "features": self.features,
             "sequence": self.sequence,
             "snapshot": self.snapshot_sequence,
         }

@@ -6,6 +6,7 @@ process that has lost it can commit nothing, whatever its clock says.
 
 import contextlib
 import hashlib
+import itertools
 import os
 import secrets
 import socket
@@ -284,9 +285,18 @@ class Store:
             if models:
                 connection.execute(_models.insert(), [{"number": number, "name": name} for number, name in models])
             if events:
-                connection.execute(_INSERT, [event._asdict() for event in events])
+                self._insert(connection, events)
             for snapshot in snapshots:
                 self._keep(connection, snapshot)
+
+    def _insert(self, connection: Connection, events: Sequence[Event]) -> None:
+        """Many rows in one statement: row by row, this thread and the event loop would pass the interpreter to and fro."""
+        mark = "?" if self.sqlite else "%s"
+        row = f"({', '.join([mark] * len(Event._fields))})"
+        for start in range(0, len(events), _ROWS):
+            some = events[start : start + _ROWS]
+            values = tuple(itertools.chain.from_iterable(some))
+            connection.exec_driver_sql(f"{_INSERT} {', '.join([row] * len(some))}", values)
 
     def _keep(self, connection: Connection, snapshot: Snapshot) -> None:
         connection.execute(_snapshots.delete().where(_snapshots.c.model == snapshot.model))
@@ -370,4 +380,5 @@ class Store:
 
 
 _RENEW = _lease.update().where(_lease.c.id == 1, _lease.c.holder == sa.bindparam("me")).values(beat=_lease.c.beat + 1)
-_INSERT = _events.insert()
+_INSERT = f"INSERT INTO {_events.name} ({', '.join(Event._fields)}) VALUES"
+_ROWS = 64
