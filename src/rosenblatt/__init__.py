@@ -26,15 +26,18 @@ if TYPE_CHECKING:
     from .learners.voted_perceptron import VotedPerceptron
     from .learners.winnow import Winnow
     from .rules import rule
+    from .serve.client import AsyncClient, Client
     from .theory import Certificate, certify, margin
 
 __all__ = [
     "ALMA",
     "AROW",
     "ROMMA",
+    "AsyncClient",
     "AveragedPerceptron",
     "BatchPerceptron",
     "Certificate",
+    "Client",
     "KernelPerceptron",
     "MarginPerceptron",
     "ParallelPerceptron",
@@ -59,9 +62,11 @@ __all__ = [
 _HOME = {
     "ALMA": "learners.alma",
     "AROW": "learners.arow",
+    "AsyncClient": "serve.client",
     "AveragedPerceptron": "learners.averaged_perceptron",
     "BatchPerceptron": "learners.batch_perceptron",
     "Certificate": "theory",
+    "Client": "serve.client",
     "KernelPerceptron": "learners.kernel_perceptron",
     "MarginPerceptron": "learners.margin_perceptron",
     "ParallelPerceptron": "learners.parallel_perceptron",

@@ -12,7 +12,7 @@ from .learners import find
 from .model import Model
 from .model_file import BadModel, Saved, rule_of, unusable
 
-__all__ = ["load"]
+__all__ = ["load", "restore"]
 
 
 def load(path: str | os.PathLike[str], *, rule: type[Any] | None = None, kernel: Any = None) -> Any:
@@ -48,7 +48,11 @@ def load(path: str | os.PathLike[str], *, rule: type[Any] | None = None, kernel:
     >>> rosenblatt.load("/tmp/yes-or-no.model").predict([[2.0]])
     array(['yes'], dtype='<U3')
     """
-    saved = model_file.read(path)
+    return restore(model_file.read(path), path, rule=rule, kernel=kernel)
+
+
+def restore(saved: Saved, path: str | os.PathLike[str], *, rule: type[Any] | None = None, kernel: Any = None) -> Any:
+    """The estimator that a file describes; `path` is for what is said about it."""
     learner = _learner(saved, rule)
     if saved.kind == "kernel" and saved.core.get("settings", {}).get("kernel") is None and kernel is None:
         raise ValueError(

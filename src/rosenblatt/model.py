@@ -454,6 +454,11 @@ class Model:
     def _learn_one_slowly(self, x: Any, label: Any, weight: float) -> Any:
         """The same where the prediction must be made apart: new classes, few classes, averages and votes."""
         guess = self.predict_one(x) if self.n_features else (self.classes[0] if self.classes else None)
+        self.teach(x, label, weight)
+        return guess
+
+    def teach(self, x: Any, label: Any, weight: float = 1.0) -> None:
+        """Learn one example without predicting it, for those whose prediction was made before."""
         undo = None
         if label not in self.class_number:
             undo = self._snapshot(slice(None))
@@ -467,7 +472,6 @@ class Model:
             if undo is not None:
                 undo()
             raise
-        return guess
 
     def _learn_row(self, x: Any, code: int, weight: float) -> tuple[int, list[Hashable]]:
         """Learn one example: the class predicted for it, or, negative, why it needs attention; and the features it added."""

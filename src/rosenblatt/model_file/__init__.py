@@ -14,11 +14,11 @@ import numpy as np
 from rosenblatt.compiling import step_source
 from rosenblatt.model import Model
 
-from .container import FORMAT, read_file, write_file
+from .container import FORMAT, from_bytes, read_file, to_bytes, write_file
 from .cores import kernel_from_values, kernel_values, linear_from_values, linear_values
 from .tree import BadModel, Tensors, decode, encode
 
-__all__ = ["FORMAT", "BadModel", "Saved", "read", "rule_of", "save"]
+__all__ = ["FORMAT", "BadModel", "Saved", "from_bytes", "pack", "read", "rule_of", "save", "to_bytes"]
 
 CORES = ("model_", "_model")
 """Where an estimator has its core model: linear, kernel."""
@@ -61,6 +61,12 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     path : str or path
         The file; what stands there is replaced only when the new one is complete and on disk.
     """
+    header, tensors = pack(estimator)
+    write_file(path, header, tensors)
+
+
+def pack(estimator: Any) -> tuple[dict[str, Any], Tensors]:
+    """The header and the arrays of a fitted estimator's file; the arrays may be those that it goes on learning with."""
     attributes = dict(vars(estimator))
     place = next((name for name in CORES if name in attributes), None)
     if place is None:
@@ -87,7 +93,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "fitted": encode(fitted, tensors, "fitted"),
         "core": encode(values, tensors, "core"),
     }
-    write_file(path, header, tensors)
+    return header, tensors
 
 
 def rule_of(learner: type[Any]) -> dict[str, Any] | None:

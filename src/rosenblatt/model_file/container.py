@@ -14,7 +14,7 @@ from rosenblatt.atomic import replacing
 
 from .tree import BadModel, Tensors
 
-__all__ = ["FORMAT", "read_file", "write_file"]
+__all__ = ["FORMAT", "from_bytes", "read_file", "to_bytes", "write_file"]
 
 FORMAT = 1
 """The version of the layout; raised when older libraries could no longer read it."""
@@ -25,8 +25,7 @@ def write_file(path: str | os.PathLike[str], header: dict[str, Any], tensors: Te
     from safetensors import SafetensorError
     from safetensors.numpy import save, save_file
 
-    text = json.dumps({"format": FORMAT, "library": __version__, **header}, ensure_ascii=False, allow_nan=False)
-    metadata = {"rosenblatt": text, "sha256": _digest(text, tensors)}
+    metadata = _metadata(header, tensors)
     with replacing(path) as draft:
         if not draft.is_file():  # a device or a pipe, which `save_file` would put a file in the place of
             draft.write_bytes(save(tensors, metadata))
@@ -37,6 +36,48 @@ def write_file(path: str | os.PathLike[str], header: dict[str, Any], tensors: Te
             if "InvalidHeader" in str(error) or "HeaderTooLarge" in str(error):
                 raise ValueError(f"The model is too large for one file: {error}.") from error
             raise _as_os_error(error, str(path)) from error
+
+
+def _metadata(header: dict[str, Any], tensors: Tensors) -> dict[str, str]:
+    text = json.dumps({"format": FORMAT, "library": __version__, **header}, ensure_ascii=False, allow_nan=False)
+    return {"rosenblatt": text, "sha256": _digest(text, tensors)}
+
+
+def to_bytes(header: dict[str, Any], tensors: Tensors) -> bytes:
+    """Header and arrays as the bytes of a model file."""
+    from safetensors.numpy import save
+
+    return bytes(save(tensors, _metadata(header, tensors)))
+
+
+def from_bytes(data: bytes, name: str) -> tuple[dict[str, Any], Tensors]:
+    """Header and arrays from the bytes of a model file, checked to be whole; `name` is for what is said about them."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        size = int.from_bytes(data[:8], "little")
+        metadata = json.loads(data[8 : 8 + size])["__metadata__"]
+        header, tensors = _header(name, metadata), load(data)
+    except BadModel:
+        raise
+    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, MemoryError, RecursionError) as error:
+        raise _damaged(name, error) from error
+    _check_digest(name, metadata, tensors)
+    return header, tensors
+
+
+def _damaged(name: str, error: Exception) -> BadModel:
+    return BadModel(
+        f"{name} is damaged or cut off and cannot be read as a model ({error}). Take another copy, or train again."
+    )
+
+
+def _check_digest(name: str, metadata: dict[str, str], tensors: Tensors) -> None:
+    if metadata.get("sha256") != _digest(metadata["rosenblatt"], tensors):
+        raise BadModel(
+            f"{name} was changed after it was written: its checksum does not fit its content. Take another copy, or train again."
+        )
 
 
 def _as_os_error(error: Exception, path: str) -> OSError:
@@ -68,13 +109,8 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
     except BadModel:
         raise
     except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, MemoryError, RecursionError) as error:
-        raise BadModel(
-            f"{name} is damaged or cut off and cannot be read as a model ({error}). Take another copy, or train again."
-        ) from error
-    if metadata.get("sha256") != _digest(metadata["rosenblatt"], tensors):
-        raise BadModel(
-            f"{name} was changed after it was written: its checksum does not fit its content. Take another copy, or train again."
-        )
+        raise _damaged(name, error) from error
+    _check_digest(name, metadata, tensors)
     return header, tensors
 
 

@@ -1,0 +1,200 @@
+"""How fast the service is, and whether it loses anything: `python -m benchmarks.service pairs|batches|restart|memory|kill`.
+
+All traffic stays on 127.0.0.1 and is bounded in time or count. Results are printed as JSON.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import resource
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from tests.serve.processes import Connection, Postgres, Server
+
+
+def examples(count, features=20, seed=0):
+    """Examples with numbers whose label depends on them."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        x = {f"f{n}": round(rng.gauss(0, 1), 4) for n in range(features)}
+        yield x, "yes" if x["f0"] + x["f1"] > x["f2"] else "no"
+
+
+async def pairs(port, seconds, connections, model=b"bench"):
+    """Predict and reveal on so many connections for so long; the times of all requests."""
+    pool = [(json.dumps(x), label) for x, label in examples(2000)]
+    times, done, number = [], 0, iter(range(1 << 60))
+    stop = time.perf_counter() + seconds
+    start = str(random.randrange(1 << 40))
+
+    async def client():
+        nonlocal done
+        connection = await Connection.open(port)
+        predict, reveal = b"/v1/models/%s/predict" % model, b"/v1/models/%s/reveal" % model
+        while (now := time.perf_counter()) < stop:
+            n = next(number)
+            features, label = pool[n % 2000]
+            status, body = await connection.post(predict, f'{{"id":"{start}-{n}","features":{features}}}'.encode())
+            assert status == 200, body
+            middle = time.perf_counter()
+            status, body = await connection.post(reveal, f'{{"id":"{start}-{n}","label":"{label}"}}'.encode())
+            assert status == 200, body
+            times.append(middle - now)
+            times.append(time.perf_counter() - middle)
+            done += 1
+        connection.close()
+
+    began = time.perf_counter()
+    await asyncio.gather(*(client() for _ in range(connections)))
+    return done, time.perf_counter() - began, sorted(times)
+
+
+async def batches(port, seconds, connections, model=b"bench", size=1000):
+    """Learn batches as JSON lines for so long."""
+    pool = [json.dumps({"features": x, "label": label}) for x, label in examples(5 * size)]
+    bodies = ["\n".join(pool[k * size : (k + 1) * size]).encode() for k in range(5)]
+    stop, done = time.perf_counter() + seconds, 0
+
+    async def client(k):
+        nonlocal done
+        connection = await Connection.open(port)
+        while time.perf_counter() < stop:
+            status, body = await connection.post(
+                b"/v1/models/%s/learn" % model, bodies[(k + done) % 5], b"application/x-ndjson"
+            )
+            assert status == 200, body[:300]
+            done += 1
+        connection.close()
+
+    began = time.perf_counter()
+    await asyncio.gather(*(client(k) for k in range(connections)))
+    return done * size, time.perf_counter() - began
+
+
+def run(coroutine):
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(coroutine)
+
+
+def quantile(times, q):
+    return times[min(len(times) - 1, int(q * len(times)))]
+
+
+def measure_pairs(server, arguments):
+    server.post("/v1/models/bench", {"algorithm": arguments.algorithm})
+    run(pairs(server.port, 1.0, arguments.connections))
+    before = server.cpu()
+    count, seconds, times = run(pairs(server.port, arguments.seconds, arguments.connections))
+    return {
+        "server_cpu_us_per_pair": round(1e6 * (server.cpu() - before) / count),
+        "pairs_per_second": round(count / seconds), "p50_ms": round(1e3 * quantile(times, 0.5), 2),
+        "p99_ms": round(1e3 * quantile(times, 0.99), 2), "max_ms": round(1e3 * times[-1], 1), "pairs": count,
+    }  # fmt: skip
+
+
+def measure_batches(server, arguments):
+    server.post("/v1/models/bench", {"algorithm": arguments.algorithm})
+    run(batches(server.port, 1.0, arguments.connections))
+    before = server.cpu()
+    count, seconds = run(batches(server.port, arguments.seconds, arguments.connections))
+    return {
+        "server_cpu_us_per_example": round(1e6 * (server.cpu() - before) / count, 2),
+        "examples_per_second": round(count / seconds),
+        "examples": count,
+    }
+
+
+def measure_restart(server, arguments):
+    """Fill the log with a million events, end the service by kill -9, and time the next start until it is ready."""
+    server.post("/v1/models/bench", {"algorithm": arguments.algorithm})
+    fill(server, arguments.events)
+    facts = server.get("/v1/models/bench")[1]
+    server.kill()
+    times = []
+    for _ in range(3):
+        with Server(server.store) as again:
+            times.append(again.wait_for("ready"))
+            after = again.get("/v1/models/bench")[1]
+            assert {**after, "snapshot": 0} == {**facts, "snapshot": 0}, (facts, after)
+            again.kill()
+    return {
+        "events": facts["sequence"],
+        "after_snapshot": facts["sequence"] - facts["snapshot"],
+        "seconds_to_ready": [round(t, 2) for t in times],
+    }
+
+
+def fill(server, events):
+    """Single events, many connections: as many rows in the log."""
+    while (have := server.get("/v1/models/bench")[1]["sequence"]) < events:
+        rate = 2000.0
+        run(pairs(server.port, min(60.0, max(1.0, (events - have) / 2 / rate)), 64))
+
+
+def measure_memory(server, arguments):
+    """Resident memory of the service along many pairs."""
+    server.post("/v1/models/bench", {"algorithm": arguments.algorithm})
+    points = []
+    for step in range(1, 11):
+        fill(server, arguments.events * step // 10)
+        status = Path(f"/proc/{server.process.pid}/status").read_text()
+        points.append(
+            (server.get("/v1/models/bench")[1]["sequence"], int(status.split("VmRSS:")[1].split()[0]) // 1024)
+        )
+    return {"events_and_megabytes": points}
+
+
+def main():
+    """Run one measurement."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["pairs", "batches", "restart", "memory", "kill"])
+    parser.add_argument("--store", choices=["sqlite", "postgresql"], default="sqlite")
+    parser.add_argument("--algorithm", default="perceptron")
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--times", type=int, default=200)
+    parser.add_argument("--folder", help="where the SQLite file goes; a folder of its own by default")
+    arguments = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="rosenblatt-bench-", dir=arguments.folder))
+    database = Postgres() if arguments.store == "postgresql" else None
+    store = database.url if database else f"sqlite:///{folder}/log.db"
+    try:
+        if arguments.what == "kill":
+            from tests.serve.crashes import crash_loop
+
+            result = crash_loop(store, arguments.times)
+        else:
+            with Server(store) as server:
+                measure = {
+                    "pairs": measure_pairs,
+                    "batches": measure_batches,
+                    "restart": measure_restart,
+                    "memory": measure_memory,
+                }
+                result = measure[arguments.what](server, arguments)
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        print(
+            json.dumps(
+                {
+                    "what": arguments.what,
+                    "store": arguments.store,
+                    **result,
+                    "client_cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2),
+                }
+            )
+        )
+    finally:
+        if database:
+            database.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

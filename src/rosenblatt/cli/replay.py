@@ -1,0 +1,110 @@
+"""`rosenblatt replay`: rebuild a model from the event log of the service, check it, or learn it by another rule."""
+
+from typing import Annotated
+
+import typer
+
+from rosenblatt.cli import _options as option
+from rosenblatt.cli._errors import FAILED, Failure, Usage, writing
+
+__all__ = ["replay"]
+
+
+def replay(
+    log: Annotated[
+        str,
+        typer.Argument(
+            metavar="LOG",
+            help="A store (an address, or SQLite's file), or a log that --export wrote.",
+            show_default=False,
+        ),
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", help="Which model, if there are several.", show_default=False),
+    ] = None,
+    algorithm: option.Algorithm = None,
+    settings: option.Settings = [],  # noqa: B006
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the model that comes of it.", show_default=False),
+    ] = None,
+    export: Annotated[
+        str | None,
+        typer.Option(
+            "--export",
+            metavar="FILE",
+            help="Write the events as JSON lines (.gz: compressed) instead.",
+            show_default=False,
+        ),
+    ] = None,
+    json: option.AsJson = False,
+) -> None:
+    """Do the events of a service's log again: to check it, to rebuild the model, or to try another rule.
+
+    For example:
+      rosenblatt replay spam.db
+      rosenblatt replay spam.db --algorithm passive-aggressive
+      rosenblatt replay spam.db --export spam.jsonl.gz
+    """
+    from rosenblatt.atomic import replacing
+    from rosenblatt.serve import replay as work
+    from rosenblatt.serve.examples import Refused
+    from rosenblatt.serve.store import StoreError
+
+    try:
+        events = work.open_log(log)
+        name = _chosen(model, events.models, log)
+        if export is not None:
+            with writing(export), replacing(export) as draft, work.opened(draft, "wb", export.endswith(".gz")) as file:
+                count = work.export(events, name, file)
+            typer.echo(f"{count} events of {name} written to {export}")
+            return
+        served, facts = work.replay(events, name, algorithm, option.parsed_settings(settings))
+    except StoreError as error:
+        raise Failure(f"{log}: {error}") from error
+    except Refused as error:
+        raise Usage(str(error)) from error
+    if output is not None:
+        if not served.fitted:
+            raise Usage(f"{name} has learned nothing yet, so there is no model to write.")
+        from rosenblatt.cli._files import save_model
+
+        save_model(served.estimator, output)
+    if json:
+        from rosenblatt.cli._files import emit
+
+        emit(facts)
+    else:
+        _print(facts)
+    same_rule = algorithm is None and not settings
+    if same_rule and (facts["differing_predictions"] or facts["gaps"]):
+        raise typer.Exit(FAILED)
+
+
+def _chosen(model: str | None, models: dict[str, int], log: str) -> str:
+    if model is None and len(models) == 1:
+        return next(iter(models))
+    if model is None or model not in models:
+        raise Usage(
+            f"--model must name one of the models in {log} ({', '.join(models) or 'there is none'}); got {model or 'none'}."
+        )
+    return model
+
+
+def _print(facts: dict[str, object]) -> None:
+    parameters = facts["parameters"]
+    assert isinstance(parameters, dict)
+    given = ", ".join(f"{name}={value}" for name, value in parameters.items())
+    typer.echo(f"model       {facts['model']}")
+    typer.echo(f"algorithm   {facts['algorithm']}{f' ({given})' if given else ''}")
+    for name in ("events", "examples", "mistakes"):
+        typer.echo(f"{name:<11} {facts[name]:,}")
+    for title, name in (("accuracy", "accuracy"), ("as served", "logged_accuracy")):
+        value = facts[name]
+        typer.echo(f"{title:<11} {'-' if value is None else f'{value:.2%}'}")
+    typer.echo(f"{'different':<11} {facts['differing_predictions']:,} predictions other than those in the log")
+    if facts["gaps"]:
+        typer.echo(f"{'gaps':<11} {facts['gaps']:,} places where events are missing")
+    if facts["refused"]:
+        typer.echo(f"{'refused':<11} {facts['refused']:,} events that this rule cannot learn")

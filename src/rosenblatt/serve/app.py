@@ -1,0 +1,489 @@
+"""The HTTP side, as a plain ASGI application: a framework would take longer for a request than the learner does."""
+
+import asyncio
+import contextlib
+import hashlib
+import hmac
+import ipaddress
+import logging
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from importlib.resources import files
+from itertools import islice
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import orjson
+
+from rosenblatt.serve.examples import NAME, Refused
+from rosenblatt.serve.openapi import document
+from rosenblatt.serve.service import Service
+
+__all__ = ["App", "is_loopback"]
+
+log = logging.getLogger("rosenblatt.serve.requests")
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+JSON, LINES, TEXT = b"application/json", b"application/x-ndjson", b"text/plain; version=0.0.4; charset=utf-8"
+_LINE_TYPES = (
+    b"application/x-ndjson",
+    b"application/ndjson",
+    b"application/jsonl",
+    b"application/x-jsonlines",
+    b"application/jsonlines",
+)
+_RANK = {"read": 1, "learn": 2, "admin": 3}
+_FIELDS = {"predict": {"id", "features"}, "reveal": {"id", "label"}, "learn": {"id", "features", "label"}}
+_REQUIRED = {"predict": ("features",), "reveal": ("id", "label"), "learn": ("features", "label")}
+_MOST_NAMED, _MOST_TOLD = 100, 10
+
+
+class Answer(NamedTuple):
+    """What is sent back."""
+
+    status: int
+    body: bytes
+    kind: bytes = JSON
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can only be reached from this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+class App:
+    """The application.
+
+    Parameters
+    ----------
+    service : Service
+        What answers.
+    patience : float, default=30
+        Seconds that a client may take to send its request.
+    log_requests : bool, default=False
+        Whether to write a line for each request.
+    """
+
+    def __init__(self, service: Service, *, patience: float = 30.0, log_requests: bool = False) -> None:
+        self.service, self.patience, self.log_requests = service, patience, log_requests
+        self._document = b""
+        self._page = files("rosenblatt.serve").joinpath("page/index.html").read_bytes()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        started = time.perf_counter()
+        path = scope["raw_path"].decode("ascii")
+        parts = path.split("/")[1:]
+        if "%" in path:
+            parts = [unquote(part) for part in parts]  # after splitting: an encoded slash separates nothing
+        scope["parts"] = parts
+        method = scope["method"]
+        route = "other"
+        try:
+            route, rights, allowed, handler = self._route(parts)
+            if handler is None:
+                raise Refused(404, "There is nothing at this address. See /openapi.json for what there is.")
+            if method not in allowed:
+                allow = (b"allow", ", ".join(sorted(allowed)).encode())
+                answer = Answer(
+                    405, _error("The method must be one of " + ", ".join(sorted(allowed)) + " here."), headers=(allow,)
+                )
+            else:
+                headers = dict(scope["headers"])
+                self._check_origin(headers)
+                if rights:
+                    self._check_rights(headers, "admin" if method == "POST" and rights == "read" else rights)
+                if route == "events":
+                    await self._events(parts[2], headers, receive, send)
+                    self.service.metrics.answered(route, 200, time.perf_counter() - started)
+                    return
+                answer = await handler(scope, headers, receive)
+        except Refused as refusal:
+            answer = _refusal(refusal)
+        except _Gone:
+            return
+        except Exception:
+            log.exception("a request failed")
+            answer = Answer(500, _error("Something went wrong inside the service; its log has the details."))
+        await _send(send, answer)
+        seconds = time.perf_counter() - started
+        self.service.metrics.answered(route, answer.status, seconds)
+        if self.log_requests:
+            log.info(
+                "request",
+                extra={
+                    "method": method,
+                    "path": scope["path"][:200],
+                    "status": answer.status,
+                    "seconds": round(seconds, 6),
+                },
+            )
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await self.service.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.service.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    # ---- where requests go ----
+
+    def _route(self, parts: list[str]) -> tuple[str, str, frozenset[str], Any]:
+        """The name of a route, the rights it takes, the methods it has, and who answers."""
+        if parts[:2] == ["v1", "models"]:
+            count = len(parts)
+            if count == 4 and parts[3] in _FIELDS:
+                return parts[3], "learn", _POST, self._work
+            if count == 2:
+                return "models", "read", _GET, self._models
+            if count == 3 and parts[2]:
+                return "model", "read", _BOTH, self._model
+            if count == 4 and parts[3] == "model":
+                return "file", "read", _GET, self._file
+            if count == 4 and parts[3] == "events":
+                return "events", "read", _GET, self._events
+            if count == 4 and parts[3] == "insight":
+                return "insight", "read", _GET, self._insight
+        elif len(parts) == 1:
+            plain = {
+                "": ("page", "", self._index), "healthz": ("healthz", "", self._health), "readyz": ("readyz", "", self._ready),
+                "openapi.json": ("openapi", "", self._openapi), "metrics": ("metrics", "read", self._metrics),
+            }  # fmt: skip
+            if parts[0] in plain:
+                name, rights, handler = plain[parts[0]]
+                return name, rights, _GET, handler
+        return "other", "", frozenset(), None
+
+    # ---- who may ----
+
+    def _check_rights(self, headers: dict[bytes, bytes], needed: str) -> None:
+        if not self.service.guarded:
+            return  # and it listens on loopback only
+        tokens = self.service.tokens
+        scheme, _, secret = headers.get(b"authorization", b"").partition(b" ")
+        digest = hashlib.sha256(secret.strip()).digest()
+        rights = ""
+        for token in tokens:  # all of them, so that the time says nothing
+            if hmac.compare_digest(token.sha256, digest):
+                rights = token.rights
+        if scheme.lower() != b"bearer" or not rights:
+            raise Refused(
+                401, "This service asks for a token; got none that it knows. Send `Authorization: Bearer TOKEN`."
+            )
+        if _RANK[rights] < _RANK[needed]:
+            raise Refused(403, f"This takes a token with the right to {needed}; got one to {rights}.")
+
+    def _check_origin(self, headers: dict[bytes, bytes]) -> None:
+        """A page of somebody else, open in a browser on this machine, must not reach a service without tokens."""
+        if self.service.guarded:
+            return
+        host = headers.get(b"host", b"localhost").decode("latin-1")
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+        if not is_loopback(name):
+            raise Refused(
+                403, "Without tokens the service answers to the names of this machine only, such as localhost."
+            )
+        origin = headers.get(b"origin")
+        if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
+            raise Refused(403, "Without tokens the service answers no pages of other servers.")
+
+    # ---- events ----
+
+    async def _work(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        _, _, name, kind = scope["parts"]
+        _check_name(name)
+        service = self.service
+        service.find(name)
+        body = await self._body(headers, receive)
+        media = headers.get(b"content-type", JSON).partition(b";")[0].strip().lower()
+        if media not in _LINE_TYPES:
+            try:
+                request = orjson.loads(body)
+            except orjson.JSONDecodeError as error:
+                if not _looks_like_lines(body):
+                    raise Refused(
+                        400, f"The body must be a JSON object; {error}. Send JSON lines as application/x-ndjson."
+                    ) from error
+            else:
+                _check_fields(kind, request)
+                (answer,) = await service.work(kind, name, [(request, body)])
+                return _refusal(answer) if isinstance(answer, Refused) else Answer(200, orjson.dumps(answer))
+        requests, numbers = _lines(kind, body)
+        if not requests:
+            raise Refused(400, "The body must hold at least one JSON line; got none.")
+        answers = await service.work(kind, name, requests)
+        return Answer(200, _as_lines(numbers, answers), LINES)
+
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+        """The whole body, if it is not too large; the server hangs up on those who take too long."""
+        most = self.service.limits.body
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > most:
+            raise _too_large(most)
+        message = await receive()
+        body: bytes = message.get("body", b"")
+        if not message.get("more_body") and message["type"] == "http.request":
+            if len(body) > most:
+                raise _too_large(most)
+            return body
+        parts, size = [body], len(body)
+        while message.get("more_body"):
+            message = await receive()
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > most:
+                raise _too_large(most)
+        if message["type"] == "http.disconnect":
+            raise _Gone
+        return b"".join(parts)
+
+    # ---- models ----
+
+    async def _models(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        return Answer(200, orjson.dumps({"models": await self.service.describe_all()}))
+
+    async def _model(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        name = scope["parts"][2]
+        _check_name(name)
+        if scope["method"] == "GET":
+            return Answer(200, orjson.dumps(await self.service.describe(name)))
+        body = await self._body(headers, receive)
+        try:
+            settings = orjson.loads(body) if body.strip() else {}
+        except orjson.JSONDecodeError as error:
+            raise Refused(400, f"The body must be a JSON object or empty; {error}.") from error
+        if not isinstance(settings, dict):
+            raise Refused(422, 'The body must be a JSON object, such as {"algorithm": "perceptron"}, or empty.')
+        for key in settings:
+            if key not in ("algorithm", "parameters"):
+                raise Refused(422, f"A model has `algorithm` and `parameters`; got {key[:60]!r}.")
+        algorithm, parameters = settings.get("algorithm", "averaged-perceptron"), settings.get("parameters", {})
+        if not isinstance(algorithm, str) or not isinstance(parameters, dict):
+            raise Refused(
+                422,
+                "`algorithm` must be a name and `parameters` an object. Leave them out for the averaged perceptron.",
+            )
+        new, facts = await self.service.create(name, algorithm, parameters)
+        return Answer(201 if new else 200, orjson.dumps({**facts, "standby": False}))
+
+    async def _file(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        name = scope["parts"][2]
+        _check_name(name)
+        data = await self.service.model_bytes(name)
+        disposition = (b"content-disposition", f'attachment; filename="{name}.model"'.encode())
+        return Answer(200, data, b"application/octet-stream", (disposition,))
+
+    async def _insight(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        name = scope["parts"][2]
+        _check_name(name)
+        return Answer(200, orjson.dumps(await self.service.insight(name, 10)))
+
+    # ---- the rest ----
+
+    async def _index(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        policy = b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:"
+        return Answer(200, self._page, b"text/html; charset=utf-8", ((b"content-security-policy", policy),))
+
+    async def _health(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        return Answer(200, orjson.dumps({"status": "alive", "state": self.service.state}))
+
+    async def _ready(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        state, reason = self.service.state, self.service.reason
+        if state == "ready":
+            return Answer(200, orjson.dumps({"status": "ready", "state": state}))
+        raise Refused(503, f"The service takes no events now: {reason}.", state=state, retry=True)
+
+    async def _openapi(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        if not self._document:  # it looks at every learner, some of which take long to load
+            made = await asyncio.get_running_loop().run_in_executor(None, document, self.service.limits)
+            self._document = orjson.dumps(made)
+        return Answer(200, self._document)
+
+    async def _metrics(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        return Answer(200, self.service.metrics.text(), TEXT)
+
+    # ---- server-sent events ----
+
+    async def _events(self, name: str, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+        """The events of a model as they come to disk; `Last-Event-ID` begins after that one."""
+        _check_name(name)
+        service = self.service
+        queue = service.subscribe(name)
+        gone = asyncio.create_task(_until_gone(receive))
+        stop = asyncio.create_task(service.draining.wait())
+        try:
+            last = headers.get(b"last-event-id", b"")
+            past = await service.past_events(name, int(last)) if last.isdigit() and len(last) < 18 else []
+            await send({"type": "http.response.start", "status": 200, "headers": [
+                (b"content-type", b"text/event-stream"), (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"),
+            ]})  # fmt: skip
+            sent = 0
+            hello = {key: value for key, value in service.find(name).describe().items() if key != "parameters"}
+            await send(_chunk(b"event: model\ndata: " + orjson.dumps(hello) + b"\n\n"))
+            for event in past:
+                await send(_chunk(_news(event, {})))
+                sent = event.sequence
+            while not gone.done() and not stop.done():
+                item = asyncio.create_task(queue.get())
+                done, _ = await asyncio.wait({item, gone, stop}, timeout=15.0, return_when=asyncio.FIRST_COMPLETED)
+                if item not in done:
+                    item.cancel()
+                    if not done:
+                        await asyncio.wait_for(send(_chunk(b": still here\n\n")), self.patience)
+                    continue
+                if item.result() is None:
+                    break  # too slow; whoever comes back with Last-Event-ID gets the rest
+                event, examples, mistakes, pending = item.result()
+                if event.sequence > sent:
+                    counts = {"examples": examples, "mistakes": mistakes, "pending": pending}
+                    await asyncio.wait_for(send(_chunk(_news(event, counts))), self.patience)
+            with contextlib.suppress(OSError):
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except TimeoutError:
+            pass  # it does not read what it is sent
+        finally:
+            service.unsubscribe(name, queue)
+            gone.cancel()
+            stop.cancel()
+
+
+_GET, _POST, _BOTH = frozenset({"GET"}), frozenset({"POST"}), frozenset({"GET", "POST"})
+
+
+class _Gone(Exception):  # noqa: N818
+    """The client has hung up."""
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _chunk(body: bytes) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": body, "more_body": True}
+
+
+def _news(event: Any, counts: dict[str, int]) -> bytes:
+    """An event as a listener gets it; of a batch the first lines."""
+    payload = orjson.loads(event.payload)
+    news: dict[str, Any] = {"sequence": event.sequence, "time": event.time, **counts}
+    if event.kind == "expire":
+        news |= {"count": len(payload), "lines": [{"id": identity} for identity in payload[:_MOST_TOLD]]}
+    elif event.kind == "reveal":
+        lines = [{"id": identity, "label": label} for identity, label in payload[:_MOST_TOLD]]
+        news |= {"count": len(payload), "lines": lines}
+    elif event.kind in ("predict", "learn"):
+        triples = zip(payload["requests"], payload["ids"], payload["predictions"], strict=True)
+        lines = [
+            {**request, "id": identity, "prediction": given} for request, identity, given in islice(triples, _MOST_TOLD)
+        ]
+        news |= {"count": len(payload["ids"]), "lines": lines}
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.sequence, event.kind.encode(), orjson.dumps(news))
+
+
+async def _send(send: Send, answer: Answer) -> None:
+    headers = [
+        (b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body)), (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"), *answer.headers,
+    ]  # fmt: skip
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def _error(message: str) -> bytes:
+    return orjson.dumps({"error": message})
+
+
+def _refusal(refusal: Refused) -> Answer:
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    if refusal.status == 503:
+        headers = ((b"retry-after", b"1"),)
+    elif refusal.status == 401:
+        headers = ((b"www-authenticate", b"Bearer"),)
+    return Answer(refusal.status, orjson.dumps(refusal.as_json()), headers=headers)
+
+
+def _too_large(most: int) -> Refused:
+    return Refused(413, f"The body may have at most {most} bytes; got more. Send it in several parts.")
+
+
+def _check_name(name: str) -> None:
+    if NAME.fullmatch(name) is None:
+        raise Refused(
+            422,
+            "The name of a model must be 1 to 64 letters, digits, dots, hyphens and underscores, the first a letter or digit.",
+        )
+
+
+def _check_fields(kind: str, request: Any) -> None:
+    """Whether a request has the members that it must have, and no others."""
+    if type(request) is not dict:
+        raise Refused(
+            422,
+            f"The body must be a JSON object with {', '.join(sorted(_FIELDS[kind]))}; got {type(request).__name__}.",
+        )
+    for key in _REQUIRED[kind]:
+        if key not in request:
+            raise Refused(422, f"`{key}` is missing. A {kind} takes {', '.join(sorted(_FIELDS[kind]))}.")
+    if not _FIELDS[kind].issuperset(request):
+        wrong = next(key for key in request if key not in _FIELDS[kind])
+        raise Refused(422, f"A {kind} takes {', '.join(sorted(_FIELDS[kind]))}; got {wrong[:60]!r}.")
+
+
+def _as_lines(numbers: list[int], answers: list[Any]) -> bytes:
+    """The answers, one in each line."""
+    plain = [
+        {**answer.as_json(), "line": number, "status": answer.status} if isinstance(answer, Refused) else answer
+        for number, answer in zip(numbers, answers, strict=True)
+    ]
+    body = orjson.dumps(plain)[1:-1]
+    if body.count(b"},{") == len(plain) - 1:  # nowhere but between answers: breaking it there is faster than one by one
+        return body.replace(b"},{", b"}\n{") + b"\n"
+    return b"".join(orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE) for answer in plain)
+
+
+def _looks_like_lines(body: bytes) -> bool:
+    lines = body.strip().split(b"\n", 2)
+    return len(lines) > 1 and lines[0].strip().startswith(b"{") and lines[0].strip().endswith(b"}")
+
+
+def _lines(kind: str, body: bytes) -> tuple[list[tuple[Any, bytes]], list[int]]:
+    """The requests of a body of JSON lines and the numbers of their lines; one bad line refuses all of them."""
+    requests, numbers, bad = [], [], []
+    fields, required = _FIELDS[kind], frozenset(_REQUIRED[kind])
+    for number, line in enumerate(body.split(b"\n"), 1):
+        if not line or line.isspace():
+            continue
+        try:
+            request = orjson.loads(line)
+            if type(request) is not dict or not (required <= request.keys() <= fields):
+                _check_fields(kind, request)
+        except (orjson.JSONDecodeError, Refused) as error:
+            bad.append({"line": number, "error": str(error)})
+            continue
+        requests.append((request, line))
+        numbers.append(number)
+    if bad:
+        raise Refused(
+            422,
+            f"{len(bad)} of {len(bad) + len(requests)} lines cannot be read, the first of them line {bad[0]['line']}: "
+            f"{bad[0]['error']} Nothing was done with the other lines; send them again without the bad ones.",
+            lines=bad[:_MOST_NAMED],
+            done=0,
+        )
+    return requests, numbers

@@ -1,0 +1,172 @@
+"""What clients send, checked at the door: features, labels, ids, names."""
+
+import re
+from typing import Any
+
+__all__ = ["LARGEST", "NAME", "Refused", "checked_id", "checked_label", "expanded"]
+
+LARGEST = 1e100
+"""Larger numbers are refused: their squares would leave too little room before infinity."""
+
+LONGEST_ID, LONGEST_LABEL, LONGEST_FEATURE = 200, 200, 1000
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+_NUMBERS = frozenset({float, int})
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not a fault
+    """A request that is not carried out.
+
+    Parameters
+    ----------
+    status : int
+        The HTTP status that says so.
+    message : str
+        Why, in a sentence.
+    **details
+        Further members of the answer.
+    """
+
+    def __init__(self, status: int, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.status, self.message, self.details = status, message, details
+
+    def as_json(self) -> dict[str, Any]:
+        """The body of the answer."""
+        return {"error": self.message, **self.details}
+
+
+def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
+    """Features as a learner takes them: a dict of numbers, or a list of numbers.
+
+    A string becomes the feature ``name=value``, each word of a list ``name=word`` with its count, true and false 1 and 0; null
+    is left out. `size` is the length of the request: where it is small no name can be too long.
+    """
+    if type(features) is dict:
+        if len(features) > most:
+            raise _too_many(len(features), most)
+        if not _in_range(features):
+            features = _spelled_out(features, most)
+            _in_range(features)
+        if size > LONGEST_FEATURE and features and max(map(len, features)) > LONGEST_FEATURE:
+            raise Refused(
+                422,
+                f"The name of a feature must have at most {LONGEST_FEATURE} characters; got a longer one. Shorten it.",
+            )
+        return features
+    if type(features) is list:
+        if len(features) > most:
+            raise _too_many(len(features), most)
+        if not features:
+            raise Refused(
+                422,
+                "`features` as a list must hold at least one number; got none. Send {} for an example without features.",
+            )
+        if not _NUMBERS.issuperset(map(type, features)):
+            wrong = next(value for value in features if type(value) not in _NUMBERS)
+            raise Refused(
+                422,
+                f"`features` as a list must hold numbers; got {_shown(wrong)}. Use an object to name features and to have words.",
+            )
+        if max(features) > LARGEST or min(features) < -LARGEST:
+            raise _too_large(next((n, value) for n, value in enumerate(features) if abs(value) > LARGEST))
+        return features
+    raise Refused(
+        422,
+        f"`features` must be an object of numbers, strings and lists of words, or a list of numbers; got {_shown(features)}. "
+        'For instance {"length": 3.5, "sender": "ann", "words": ["free", "offer"]}.',
+    )
+
+
+def _in_range(features: dict[str, Any]) -> bool:
+    """Whether there are only numbers (true and false are some, too); too large ones are refused.
+
+    Numbers cannot be compared with anything else, so looking for the largest finds other types on the way.
+    """
+    if not features:
+        return True
+    values = features.values()
+    try:
+        fine = min(values) >= -LARGEST and max(values) <= LARGEST
+    except TypeError:
+        return False
+    if not fine:
+        raise _too_large(next(item for item in features.items() if abs(item[1]) > LARGEST))
+    return True
+
+
+def _spelled_out(features: dict[str, Any], most: int) -> dict[str, float]:
+    numbers: dict[str, float] = {}
+    for name, value in features.items():
+        kind = type(value)
+        if kind is float or kind is int:
+            numbers[name] = value + numbers.get(name, 0)
+        elif kind is str:
+            _count(numbers, name, value)
+        elif kind is bool:
+            numbers[name] = int(value) + numbers.get(name, 0)
+        elif kind is list:
+            if len(numbers) + len(value) > most:
+                raise _too_many(len(numbers) + len(value), most)
+            for word in value:
+                if type(word) is not str:
+                    raise Refused(
+                        422, f"The list `{name[:60]}` must hold words; got {_shown(word)}. Give numbers a name each."
+                    )
+                _count(numbers, name, word)
+        elif value is not None:
+            raise Refused(
+                422,
+                f"The feature `{name[:60]}` must be a number, a string, true, false, null or a list of words; got "
+                f"{_shown(value)}. Flatten it.",
+            )
+    return numbers
+
+
+def _count(numbers: dict[str, float], name: str, word: str) -> None:
+    if len(name) + len(word) > LONGEST_FEATURE:
+        raise Refused(
+            422,
+            f"The name of a feature must have at most {LONGEST_FEATURE} characters; got more in `{name[:60]}`. "
+            "Split the text into words.",
+        )
+    key = f"{name}={word}"
+    numbers[key] = numbers.get(key, 0) + 1
+
+
+def checked_label(label: Any) -> Any:
+    """A label: a string, an integer or a boolean."""
+    kind = type(label)
+    if (kind is str and len(label) <= LONGEST_LABEL) or kind is bool or (kind is int and -(2**53) <= label <= 2**53):
+        return label
+    raise Refused(
+        422,
+        f"`label` must be a string of at most {LONGEST_LABEL} characters, an integer up to 2^53 or a boolean; got "
+        f"{_shown(label)}. Send numbers with a fraction as strings if they are names.",
+    )
+
+
+def checked_id(value: Any) -> str:
+    """An id: a string, not empty and not long."""
+    if type(value) is str and 0 < len(value) <= LONGEST_ID:
+        return value
+    raise Refused(
+        422,
+        f"`id` must be a string of 1 to {LONGEST_ID} characters; got {_shown(value)}. A request number or a UUID will do.",
+    )
+
+
+def _too_many(count: int, most: int) -> Refused:
+    return Refused(422, f"An example may have at most {most} features; got {count}. Leave out those that matter least.")
+
+
+def _too_large(item: tuple[Any, Any]) -> Refused:
+    return Refused(
+        422,
+        f"The value of a feature must lie between -{LARGEST:g} and {LARGEST:g}; `{str(item[0])[:60]}` is {item[1]:g}. Scale it.",
+    )
+
+
+def _shown(value: Any) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"

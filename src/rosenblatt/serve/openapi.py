@@ -1,0 +1,284 @@
+"""The OpenAPI document, written by hand and checked against the service by schemathesis."""
+
+import dataclasses
+from typing import Any
+
+from rosenblatt._version import __version__
+from rosenblatt.learners import find, names
+from rosenblatt.multiclass import SCHEMES
+from rosenblatt.serve.examples import LARGEST, LONGEST_FEATURE, LONGEST_ID, LONGEST_LABEL, NAME
+from rosenblatt.serve.learner import Limits
+
+__all__ = ["document"]
+
+_ERROR = {"$ref": "#/components/schemas/Error"}
+_LABEL = {"$ref": "#/components/schemas/Label"}
+_FEATURES = {"$ref": "#/components/schemas/Features"}
+_ID = {"$ref": "#/components/schemas/Id"}
+_GUESS = {"anyOf": [_LABEL, {"type": "null"}], "description": "null before any label was seen."}
+
+
+def _object(properties: dict[str, Any], required: list[str] | None = None, closed: bool = True) -> dict[str, Any]:
+    wanted = list(properties) if required is None else required
+    return {"type": "object", "properties": properties, "required": wanted, "additionalProperties": not closed}
+
+
+def _answers(good: dict[str, Any], *errors: int) -> dict[str, Any]:
+    meaning = {
+        400: "Not JSON.", 401: "No token, or an unknown one.", 403: "The token has not the right.", 404: "No such model or id.",
+        409: "In conflict with what is known: an id, a label, a model.", 410: "The prediction has expired.",
+        413: "The body is too large.", 422: "The request is not as it should be.", 503: "No events are taken now; try again.",
+    }  # fmt: skip
+    answers = dict(good)
+    for status in dict.fromkeys((401, 403, 404, *errors)):
+        answer: dict[str, Any] = {"description": meaning[status], "content": {"application/json": {"schema": _ERROR}}}
+        if status == 503:
+            answer["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
+        answers[str(status)] = answer
+    return answers
+
+
+def _json(description: str, schema: dict[str, Any], lines: bool = False) -> dict[str, Any]:
+    content: dict[str, Any] = {"application/json": {"schema": schema}}
+    if lines:
+        content["application/x-ndjson"] = {
+            "schema": {
+                "type": "string",
+                "description": "One answer in each line, in the same order; a refused one has `error`, `line` and `status`.",
+            }
+        }
+    return {"description": description, "content": content}
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _other(description: str, media: str) -> dict[str, Any]:
+    return {"description": description, "content": {media: {"schema": {"type": "string"}}}}
+
+
+def _event(kind: str, summary: str, description: str) -> dict[str, Any]:
+    return {
+        "post": {
+            "operationId": kind,
+            "summary": summary,
+            "description": description
+            + " Many at once: JSON lines as `application/x-ndjson`. If a line cannot be read, nothing of the body is "
+            "done, and the bad lines are named.",
+            "requestBody": {
+                "required": True,
+                "content": {
+                    "application/json": {"schema": {"$ref": f"#/components/schemas/{kind.capitalize()}"}},
+                },
+            },
+            "responses": _answers(
+                {"200": _json("Done, and on disk.", {"$ref": f"#/components/schemas/{kind.capitalize()}Answer"}, lines=True)},
+                400, 404, 409, 410, 413, 422, 503,
+            ),
+        },
+        "parameters": [_NAME_PARAMETER],
+    }  # fmt: skip
+
+
+_NAME_PARAMETER = {
+    "name": "name",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "pattern": f"^{NAME.pattern}$", "maxLength": 64},
+}
+
+
+def _settings(algorithm: str) -> dict[str, Any] | None:
+    """The parameters of a learner that matter on a stream, as far as they follow from its fields; None: not for streams."""
+    learner = find(algorithm)
+    try:
+        learner.learn_one  # noqa: B018 - learners without streams raise here
+    except AttributeError:
+        return None
+    properties: dict[str, Any] = {}
+    for field in dataclasses.fields(learner) if dataclasses.is_dataclass(learner) else ():
+        if field.metadata.get("positive"):
+            properties[field.name] = {"type": "number", "minimum": 1e-3, "maximum": 1e3, "default": field.default}
+        elif field.name in ("fit_intercept", "balanced"):
+            properties[field.name] = {"type": "boolean", "default": field.default}
+        elif field.name == "multiclass":
+            properties[field.name] = {"enum": list(SCHEMES), "default": field.default}
+        elif field.name == "on_zero":
+            properties[field.name] = {"enum": ["update", "positive"], "default": field.default}
+    return _object({"algorithm": {"const": algorithm}, "parameters": _object(properties, [])}, ["algorithm"])
+
+
+def document(limits: Limits) -> dict[str, Any]:
+    """The document."""
+    text = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
+    number = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
+    word = {"type": "string", "maxLength": 200}
+    learners = [settings for name in names() if (settings := _settings(name)) is not None]
+    count = {"type": "integer", "minimum": 0}
+    model = _object(
+        {
+            "name": {"type": "string"}, "algorithm": {"type": "string"}, "parameters": {"type": "object"},
+            "created": {"type": "number"},
+            "examples": count, "mistakes": count, "accuracy": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+            "predictions": count, "pending": count, "expired": count, "classes": {"type": "array", "items": _LABEL},
+            "features": count, "sequence": count, "snapshot": count, "standby": {"type": "boolean"},
+        },
+        closed=False,
+    )  # fmt: skip
+    learned = {
+        "id": {"anyOf": [_ID, {"type": "null"}]},
+        "prediction": _GUESS,
+        "label": _LABEL,
+        "mistake": {"type": "boolean"},
+    }
+    learned["repeated"] = {"type": "boolean", "description": "True: it was known already, and nothing has changed."}
+    schemas = {
+        "Error": _object({"error": {"type": "string"}}, closed=False),
+        "Id": text,
+        "Label": {
+            "anyOf": [
+                {"type": "string", "maxLength": LONGEST_LABEL},
+                {"type": "integer", "minimum": -(2**53), "maximum": 2**53},
+                {"type": "boolean"},
+            ]
+        },
+        "Features": {
+            "anyOf": [
+                {
+                    "type": "object",
+                    "maxProperties": limits.features,
+                    "propertyNames": {"maxLength": LONGEST_FEATURE // 2},
+                    "additionalProperties": {
+                        "anyOf": [
+                            number,
+                            word,
+                            {"type": "boolean"},
+                            {"type": "null"},
+                            {"type": "array", "items": word, "maxItems": 100},
+                        ]
+                    },
+                },
+                {"type": "array", "items": number, "minItems": 1, "maxItems": limits.features},
+            ],
+            "description": "Numbers by name; a string becomes the feature `name=value`, each word of a list `name=word`. "
+            "Or a list of numbers.",
+        },
+        "Settings": {"anyOf": [_object({"parameters": learners[0]["properties"]["parameters"]}, []), *learners]}
+        if learners
+        else {},
+        "Model": model,
+        "Predict": _object({"id": {"anyOf": [_ID, {"type": "null"}]}, "features": _FEATURES}, ["features"]),
+        "PredictAnswer": _object({"id": _ID, "prediction": _GUESS, "repeated": {"type": "boolean"}}),
+        "Reveal": _object({"id": _ID, "label": _LABEL}),
+        "RevealAnswer": _object(learned),
+        "Learn": _object(
+            {"id": {"anyOf": [_ID, {"type": "null"}]}, "features": _FEATURES, "label": _LABEL}, ["features", "label"]
+        ),
+        "LearnAnswer": _object(learned),
+    }
+    model_answer = {"$ref": "#/components/schemas/Model"}
+    state = _object({"status": {"type": "string"}, "state": {"type": "string"}})
+    paths: dict[str, Any] = {
+        "/v1/models": {
+            "get": {
+                "operationId": "models",
+                "summary": "All models.",
+                "responses": _answers({"200": _json("The models.", _object({"models": _list(model_answer)}))}, 503),
+            }
+        },
+        "/v1/models/{name}": {
+            "parameters": [_NAME_PARAMETER],
+            "get": {
+                "operationId": "model",
+                "summary": "What is known about a model.",
+                "responses": _answers({"200": _json("The model.", model_answer)}, 404, 422, 503),
+            },
+            "post": {
+                "operationId": "create",
+                "summary": "Make a model. Once more with the same settings changes nothing.",
+                "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Settings"}}}},
+                "responses": _answers(
+                    {"200": _json("There is such a model.", model_answer), "201": _json("Made.", model_answer)},
+                    400, 409, 413, 422, 503,
+                ),
+            },
+        },
+        "/v1/models/{name}/predict": _event(
+            "predict", "Predict an example, whose truth may be revealed later.", "Without an id one is made."
+        ),
+        "/v1/models/{name}/reveal": _event(
+            "reveal",
+            "Say what the truth was; the model learns it.",
+            "An id is revealed once; again with the same label changes nothing, with another it is refused.",
+        ),
+        "/v1/models/{name}/learn": _event(
+            "learn", "Learn an example whose truth is known.", "With an id it is learned only once, however often it is sent."
+        ),
+        "/v1/models/{name}/model": {
+            "parameters": [_NAME_PARAMETER],
+            "get": {
+                "operationId": "file",
+                "summary": "The model as a file, for `rosenblatt.load`.",
+                "responses": _answers(
+                    {"200": _other("The file.", "application/octet-stream")},
+                    404, 409, 422, 503,
+                ),
+            },
+        },
+        "/v1/models/{name}/insight": {
+            "parameters": [_NAME_PARAMETER],
+            "get": {
+                "operationId": "insight",
+                "summary": "The learning curve, recent examples and the strongest features of each class.",
+                "responses": _answers({"200": _json("The same as the model, and more.", model_answer)}, 404, 422, 503),
+            },
+        },
+        "/healthz": {
+            "get": {
+                "operationId": "healthz",
+                "summary": "Whether the process lives.",
+                "security": [],
+                "responses": {"200": _json("It does.", state)},
+            }
+        },
+        "/readyz": {
+            "get": {
+                "operationId": "readyz",
+                "summary": "Whether events are taken.",
+                "security": [],
+                "responses": {"200": _json("They are.", state), "503": {**_answers({}, 503)["503"]}},
+            }
+        },
+        "/metrics": {
+            "get": {
+                "operationId": "metrics",
+                "summary": "Numbers for Prometheus.",
+                "responses": _answers({"200": _other("Text.", "text/plain")}),
+            }
+        },
+    }  # fmt: skip
+    paths["/v1/models/{name}/events"] = {
+        "parameters": [_NAME_PARAMETER],
+        "get": {
+            "operationId": "events",
+            "summary": "Events as they come to disk, as server-sent events; `Last-Event-ID` begins after that one.",
+            "responses": _answers(
+                {"200": _other("A stream.", "text/event-stream")},
+                404,
+                422,
+                503,
+            ),
+        },
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "rosenblatt",
+            "version": __version__,
+            "description": "Predict now, learn when the truth arrives, lose nothing.",
+        },
+        "paths": paths,
+        "security": [{"token": []}],
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }

@@ -1,0 +1,179 @@
+"""The process: uvicorn with the application, its logs, and how it ends."""
+
+import asyncio
+import gc
+import logging
+import signal
+import sys
+from typing import Any
+
+import orjson
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from rosenblatt.serve.app import App, is_loopback
+from rosenblatt.serve.learner import Limits
+from rosenblatt.serve.service import Service
+from rosenblatt.serve.store import Store, StoreError, Token
+
+__all__ = ["serve"]
+
+_PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object for each record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as a line."""
+        line: dict[str, Any] = {
+            "time": record.created,
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        line |= {key: value for key, value in vars(record).items() if key not in _PLAIN}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return orjson.dumps(line, default=str).decode()
+
+
+class _Protocol(HttpToolsProtocol):
+    """Remembers since when a client owes the rest of its request; `_Server` hangs up on those who take too long."""
+
+    owing_since: float | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.owing_since = self.loop.time()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if self.owing_since is None:
+            self.owing_since = self.loop.time()
+
+    def on_message_complete(self) -> None:
+        self.owing_since = None
+        super().on_message_complete()
+
+
+class _Server(uvicorn.Server):
+    """Hangs up on slow clients, and tells listeners to go when the process is asked to end."""
+
+    def __init__(self, config: uvicorn.Config, service: Service, patience: float) -> None:
+        super().__init__(config)
+        self._service, self._patience = service, patience
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:  # once a second
+            latest = asyncio.get_running_loop().time() - self._patience
+            for connection in tuple(self.server_state.connections):
+                since = getattr(connection, "owing_since", None)
+                if since is not None and since < latest:
+                    connection.transport.abort()  # type: ignore[union-attr]
+        return await super().on_tick(counter)
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        self._service.draining.set()
+        super().handle_exit(sig, frame)
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        for server in self.servers:
+            for socket in server.sockets:
+                host, port = socket.getsockname()[:2]
+                logging.getLogger("rosenblatt.serve").info("listening", extra={"host": host, "port": port})
+
+
+def serve(
+    url: str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8520,
+    limits: Limits | None = None,
+    snapshot_every: int = 20_000,
+    log_level: str = "info",
+    log_requests: bool = False,
+    patience: float = 30.0,
+) -> None:
+    """Run the service until it is asked to end.
+
+    Parameters
+    ----------
+    url : str
+        The store.
+    host, port
+        Where to listen; without tokens in the store only on loopback.
+    limits : Limits
+        How much clients may ask for.
+    snapshot_every : int
+        Events of a model between two snapshots.
+    log_level, log_requests
+        How much is written to standard error.
+    patience : float
+        Seconds that a client may take to send a body.
+    """
+    store = Store(url)
+    try:
+        store.prepare()
+        tokens = store.tokens()
+    except StoreError as error:
+        raise OSError(f"the store {store.name} cannot be used: {error}") from error
+    if not tokens and not is_loopback(host):
+        raise ValueError(
+            f"Without tokens the service listens on loopback only, such as 127.0.0.1; got --host {host}. Make a token first: "
+            f"rosenblatt token add NAME --rights admin --store {store.name}"
+        )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=log_level.upper(), handlers=[handler], force=True)
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    for kind in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(
+            kind, lambda *_: None
+        )  # uvicorn raises the signal once more when it has drained: that shall be no failure
+    with asyncio.Runner(loop_factory=_loop) as runner:
+        runner.run(_serve(store, tokens, host, port, limits or Limits(), snapshot_every, log_requests, patience))
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+async def _serve(
+    store: Store,
+    tokens: list[Token],
+    host: str,
+    port: int,
+    limits: Limits,
+    snapshot_every: int,
+    log_requests: bool,
+    patience: float,
+) -> None:
+    service = Service(store, limits, tokens=tokens, guarded=not is_loopback(host), snapshot_every=snapshot_every)
+    sys.setswitchinterval(0.001)  # the loop must not wait long for the thread that writes
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)  # requests make many small objects and no cycles
+    config = uvicorn.Config(
+        App(service, patience=patience, log_requests=log_requests),
+        host=host,
+        port=port,
+        http=_Protocol,
+        ws="none",
+        proxy_headers=False,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=75,
+        limit_concurrency=2000,
+        timeout_graceful_shutdown=20,
+        backlog=1024,
+    )
+    await _Server(config, service, patience).serve()

@@ -1,0 +1,505 @@
+"""The service between HTTP and the store: models in memory, group commit, recovery, and who may write.
+
+Everything happens on one event loop. A request is decided and done to the model at once, its events are put into the group that
+is being collected, and its answer waits until that group is on disk. While one group is written, by the only other thread, the
+next one is collected: the slower the disk, the larger the groups.
+
+If a group cannot be written, memory is ahead of the log. Then all models are thrown away and read again from the store, as after
+a crash, and everybody whose events were not confirmed is told so.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from rosenblatt import model_file
+from rosenblatt.serve.examples import Refused
+from rosenblatt.serve.learner import Event, Limits, Served
+from rosenblatt.serve.metrics import Metrics
+from rosenblatt.serve.store import LeaseLost, Snapshot, Store, StoreError, Token
+
+__all__ = ["SLICE", "Service"]
+
+log = logging.getLogger("rosenblatt.serve")
+
+SLICE = 250
+"""So many lines of a batch are handled at a stretch; in between others get their turn."""
+
+PATIENCE = 5.0
+"""Seconds without a sign of life after which another process takes over."""
+
+_WORK = {"predict": Served.predict, "reveal": Served.reveal, "learn": Served.learn}
+
+
+class Service:
+    """All models of a store.
+
+    Parameters
+    ----------
+    store : Store
+        Where the log is.
+    limits : Limits
+        How much clients may ask for.
+    tokens : list of Token, default=()
+        Those that are known at the start.
+    guarded : bool, default=False
+        Whether a token is needed even if there is none; true from the first token on.
+    snapshot_every : int
+        Events of a model between two snapshots: fewer make a restart faster and writing slower.
+    clock : callable
+        The time.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        limits: Limits,
+        *,
+        tokens: Sequence[Token] = (),
+        guarded: bool = False,
+        snapshot_every: int = 20_000,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store, self.limits, self.clock = store, limits, clock
+        self.snapshot_every = snapshot_every
+        self.metrics = Metrics(self)
+        self.models: dict[str, Served] = {}
+        self.names: dict[str, int] = {}
+        self.tokens = list(tokens)
+        self.guarded = guarded or bool(tokens)
+        self.state, self.reason = "starting", "the event log is being read"
+        self.draining = asyncio.Event()
+        self._subscribers: dict[str, set[asyncio.Queue[Any]]] = {}
+        self._writer = ThreadPoolExecutor(1, "writer")
+        self._helper = ThreadPoolExecutor(1, "reader")
+        self._events: list[Event] = []
+        self._created: list[tuple[int, str]] = []
+        self._waiting: list[tuple[asyncio.Future[Any], Any]] = []
+        self._news: list[tuple[Served, Event]] = []
+        self._wake = asyncio.Event()
+        self._writing = False
+        self._creating: set[str] = set()
+        self._snapshot_cost: dict[int, float] = {}
+        self._snapshot_time: dict[int, float] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._standby: dict[str, tuple[int, Served]] = {}
+
+    # ---- life ----
+
+    async def start(self) -> None:
+        """Begin; the service is ready when `state` says so."""
+        self._task = asyncio.create_task(self._live())
+        self._keeper = asyncio.create_task(self._keep_house())
+
+    async def close(self) -> None:
+        """Write what is left, take snapshots, and let the next one have the store."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+        if self.state == "ready":
+            self.state, self.reason = "stopping", "the service is being stopped"
+            self._wake.set()
+        elif self._task is not None:
+            self._task.cancel()
+        if self._task is not None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        self._writer.shutdown()
+        self._helper.shutdown()
+        self.store.close()
+        log.info("stopped")
+
+    async def _live(self) -> None:
+        """Wait for the lease, read the log, serve; and again after a fault."""
+        while self.state != "stopping":
+            try:
+                await self._become_writer()
+                await self._load()
+                self.state, self.reason = "ready", ""
+                log.info("ready", extra={"models": len(self.models)})
+                await self._commit_groups()
+                if self.state == "stopping":
+                    await self._finish()
+            except StoreError as error:
+                if self.state == "stopping":
+                    log.error("the last group could not be written", extra={"error": str(error)})
+                    return
+                self._lose_memory(error)
+                await asyncio.sleep(0.25)
+            except Exception as error:
+                log.exception("the service cannot go on")
+                self._lose_memory(
+                    StoreError(f"something went wrong inside the service ({error}); its log has the details")
+                )
+                await asyncio.sleep(5.0)
+
+    async def _write(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._writer, work, *arguments)
+
+    async def _become_writer(self) -> None:
+        while True:
+            try:
+                if await self._write(self.store.acquire, PATIENCE):
+                    return
+                self._say("standby", "another process writes to this store; reads are answered from its snapshots")
+            except StoreError as error:
+                self._say("unavailable", f"the store does not answer: {error}")
+            await asyncio.sleep(0.25)
+
+    def _say(self, state: str, reason: str) -> None:
+        if (state, reason) != (self.state, self.reason):
+            log.warning(state, extra={"reason": reason})
+        self.state, self.reason = state, reason
+
+    async def _load(self) -> None:
+        """Read all models: the newest snapshot of each, and the events after it."""
+        started = time.perf_counter()
+        self.names, self.models = await self._write(self._read_models)
+        await self._refresh_tokens()
+        log.info("read", extra={"seconds": round(time.perf_counter() - started, 3)})
+
+    def _read_models(self) -> tuple[dict[str, int], dict[str, Served]]:
+        names = {name: number for number, name in self.store.models()}
+        models = {name: read_model(self.store, number, self.limits) for name, number in names.items()}
+        for algorithm, parameters in {
+            (m.algorithm, repr(m.parameters)): (m.algorithm, m.parameters) for m in models.values()
+        }.values():
+            warm(algorithm, parameters)  # so that the first request need not wait for it
+        return names, models
+
+    def _lose_memory(self, error: StoreError) -> None:
+        """What is in memory is not what is on disk: forget it, and tell those who wait."""
+        lost = isinstance(error, LeaseLost)
+        self._say("standby" if lost else "unavailable", str(error))
+        self.metrics.failures.inc()
+        refusal = Refused(
+            503,
+            f"The event could not be confirmed: {error}. It may or may not have been recorded; say it again with the same id.",
+            retry=True,
+        )
+        for future, _ in self._waiting:
+            if not future.done():
+                future.set_exception(refusal)
+        self.models, self._events, self._created, self._waiting, self._news = {}, [], [], [], []
+
+    # ---- group commit ----
+
+    async def confirmed(self, answer: Any) -> Any:
+        """An answer, when everything that it rests on is on disk."""
+        if not (self._events or self._created or self._writing):
+            return answer
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((future, answer))
+        self._wake.set()
+        return await future
+
+    async def _commit_groups(self) -> None:
+        beat = time.monotonic()
+        while self.state == "ready" or self._waiting or self._events:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), max(0.0, beat + PATIENCE / 5 - time.monotonic()))
+            self._wake.clear()
+            events, created, waiting, news = self._events, self._created, self._waiting, self._news
+            self._events, self._created, self._waiting, self._news = [], [], [], []
+            self._writing = True
+            started = time.perf_counter()
+            due = self._due()  # at once: it must hold the events of this group and no later ones
+            try:
+                await self._write(self._put, events, due, created)
+            except StoreError:
+                self._waiting = waiting + self._waiting
+                raise
+            finally:
+                self._writing = False
+            beat = time.monotonic()
+            self.metrics.committed(len(events), time.perf_counter() - started)
+            for served, event in news:
+                self._publish(served, event)
+            for future, answer in waiting:
+                if not future.done():
+                    future.set_result(answer)
+
+    def _due(self, everything: bool = False) -> list[tuple[Served, int, Any]]:
+        """Copies of models that have many events since their last snapshot; so seldom that it takes a fiftieth of the time."""
+        copies = []
+        for served in self.models.values():
+            due = served.sequence - served.snapshot_sequence >= (1 if everything else self.snapshot_every)
+            age = time.perf_counter() - self._snapshot_time.get(served.number, -1e9)
+            if due and (everything or age > 50 * self._snapshot_cost.get(served.number, 0.0)):
+                started = time.perf_counter()
+                copies.append((served, served.sequence, served.copy()))
+                self._snapshot_cost[served.number] = time.perf_counter() - started
+        return copies
+
+    def _put(self, events: list[Event], due: list[tuple[Served, int, Any]], created: list[tuple[int, str]]) -> None:
+        """The work of the writing thread."""
+        snapshots = []
+        for served, sequence, copy in due:
+            started = time.perf_counter()
+            snapshots.append(Snapshot(served.number, sequence, model_file.to_bytes(*copy.packed())))
+            self._snapshot_time[served.number] = time.perf_counter()
+            self._snapshot_cost[served.number] += self._snapshot_time[served.number] - started
+            served.snapshot_sequence = sequence
+            self.metrics.snapshots.inc()
+        self.store.append(events, snapshots, created)
+
+    async def _finish(self) -> None:
+        await self._write(self._put, [], self._due(everything=True), [])
+        await self._write(self.store.release)
+
+    async def _keep_house(self) -> None:
+        """Now and then: let old predictions expire, look for new and revoked tokens, follow the writer's snapshots."""
+        while True:
+            await asyncio.sleep(2.0)
+            try:
+                if self.state == "ready":
+                    for served in self.models.values():
+                        self._collect(served, served.expire(self.clock(), self.limits))
+                    if self._events:
+                        await self.confirmed(None)
+                elif self.state == "standby":
+                    await self._follow()
+                await self._refresh_tokens()
+            except (StoreError, Refused) as error:
+                log.warning("housekeeping", extra={"error": str(error)})
+            except Exception:
+                log.exception("housekeeping")
+
+    async def _refresh_tokens(self) -> None:
+        self.tokens = await asyncio.get_running_loop().run_in_executor(self._helper, self.store.tokens)
+        self.guarded = self.guarded or bool(self.tokens)  # revoking the last one shuts the door, it does not open it
+
+    # ---- requests ----
+
+    def _check_ready(self) -> None:
+        if self.state != "ready":
+            raise Refused(
+                503,
+                f"The service takes no events now: {self.reason}. Try again in a moment.",
+                state=self.state,
+                retry=True,
+            )
+
+    def find(self, name: str) -> Served:
+        """A model that can learn, or Refused."""
+        served = self.models.get(name)
+        if served is None:
+            self._check_ready()
+            raise Refused(404, f"There is no model {name[:64]!r}. Make it with POST /v1/models/NAME.")
+        self._check_ready()
+        return served
+
+    def _collect(self, served: Served, events: list[Event]) -> None:
+        self._events += events
+        if served.name in self._subscribers:
+            self._news += [(served, event) for event in events]
+
+    async def work(self, kind: str, name: str, requests: list[tuple[Any, bytes]]) -> list[Any]:
+        """Predict, reveal or learn; one answer for each request, some of them Refused, all of them on disk."""
+        do = _WORK[kind]
+        if len(requests) == 1:
+            served = self.find(name)
+            events, answers = do(served, requests, self.clock(), self.limits)
+            if events:
+                self._collect(served, events)
+            return list(await self.confirmed(answers))
+        answers = []
+        size = max(1, min(SLICE, self.limits.pending))
+        memory = self.models
+        for start in range(0, len(requests), size):
+            if start:
+                await asyncio.sleep(0)
+            served = self.find(name)
+            if self.models is not memory:
+                raise Refused(
+                    503,
+                    f"The batch was interrupted: the first {start} lines may or may not be recorded, the others are not.",
+                    retry=True,
+                )
+            events, some = do(served, requests[start : start + size], self.clock(), self.limits)
+            self._collect(served, events)
+            answers += some
+        return list(await self.confirmed(answers))
+
+    async def create(self, name: str, algorithm: str, parameters: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+        """Make a model; whether it is new, and what it is."""
+        self._check_ready()
+        known = self.models.get(name)
+        loop = asyncio.get_running_loop()
+        if known is None:
+            # The first use of a rule compiles it, which may take seconds: not while others wait.
+            algorithm = await loop.run_in_executor(self._helper, warm, algorithm, parameters)
+            self._check_ready()
+            known = self.models.get(name)
+        if known is not None:
+            same = known.parameters == parameters and known.algorithm == await loop.run_in_executor(
+                self._helper, canonical, algorithm
+            )
+            if not same:
+                raise Refused(
+                    409,
+                    f"There is a model {name!r} already, with other settings: {known.algorithm}, {known.parameters}. "
+                    "Take another name.",
+                )
+            return False, await self.confirmed(known.describe())
+        if len(self.models) >= self.limits.models:
+            raise Refused(
+                409,
+                f"The service holds at most {self.limits.models} models; there are as many. Start it with --max-models to "
+                "raise that.",
+            )
+        number = 1 + max(self.names.values(), default=0)
+        served = Served(number, name, algorithm, parameters, self.clock())
+        served.remembered = self.limits.remembered
+        self.names[name], self.models[name] = number, served
+        self._created.append((number, name))
+        self._collect(served, [served.creation()])
+        return True, await self.confirmed(served.describe())
+
+    async def describe(self, name: str) -> dict[str, Any]:
+        """What is known about a model; from a snapshot while another process writes."""
+        if self.state == "standby":
+            sequence, served = self._from_snapshot(name)
+            return {**served.describe(), "standby": True, "snapshot": sequence}
+        return dict(await self.confirmed({**self.find(name).describe(), "standby": False}))
+
+    async def describe_all(self) -> list[dict[str, Any]]:
+        """All models."""
+        if self.state == "standby":
+            return [{**served.describe(), "standby": True} for _, served in self._standby.values()]
+        self._check_ready()
+        return list(await self.confirmed([{**served.describe(), "standby": False} for served in self.models.values()]))
+
+    async def model_bytes(self, name: str) -> bytes:
+        """The model as a file."""
+        served = self._from_snapshot(name)[1] if self.state == "standby" else self.find(name)
+        if not served.fitted:
+            raise Refused(
+                409, f"The model {name!r} has not learned anything yet, so there is no file. Send it an example first."
+            )
+        header, tensors = served.packed_model()
+        await self.confirmed(None)
+        data: bytes = await asyncio.get_running_loop().run_in_executor(
+            self._helper, model_file.to_bytes, header, tensors
+        )
+        return data
+
+    async def insight(self, name: str, top: int) -> dict[str, Any]:
+        """What the live page shows besides the counts."""
+        served = self._from_snapshot(name)[1] if self.state == "standby" else self.find(name)
+        shown = {
+            "curve": served.curve,
+            "recent": served.recent_examples(),
+            "strongest": list(served.strongest(top)),
+        }
+        return {**await self.describe(name), **await self.confirmed(shown)}
+
+    # ---- standby ----
+
+    def _from_snapshot(self, name: str) -> tuple[int, Served]:
+        if name not in self._standby:
+            raise Refused(
+                404, f"There is no snapshot of a model {name[:64]!r} yet; another process writes to this store."
+            )
+        return self._standby[name]
+
+    async def _follow(self) -> None:
+        """Read snapshots that are newer than those known."""
+
+        def newer() -> dict[str, tuple[int, Served]]:
+            models = {}
+            for number, name in self.store.models():
+                known = self._standby.get(name)
+                snapshot = self.store.snapshot(number)
+                if snapshot is not None and (known is None or snapshot.sequence > known[0]):
+                    models[name] = snapshot.sequence, Served.from_snapshot(number, snapshot.data)
+            return models
+
+        self._standby.update(await asyncio.get_running_loop().run_in_executor(self._helper, newer))
+
+    # ---- news ----
+
+    def subscribe(self, name: str) -> asyncio.Queue[Any]:
+        """A queue that gets the events of a model once they are on disk; None in it says that its reader is too slow."""
+        self.find(name)
+        if sum(map(len, self._subscribers.values())) >= 100:
+            raise Refused(
+                503,
+                "At most 100 clients can listen to events at a time; there are as many. Try again later.",
+                retry=True,
+            )
+        queue: asyncio.Queue[Any] = asyncio.Queue(1000)
+        self._subscribers.setdefault(name, set()).add(queue)
+        return queue
+
+    def unsubscribe(self, name: str, queue: asyncio.Queue[Any]) -> None:
+        """Stop it."""
+        queues = self._subscribers.get(name, set())
+        queues.discard(queue)
+        if not queues:
+            self._subscribers.pop(name, None)
+
+    def _publish(self, served: Served, event: Event) -> None:
+        for queue in tuple(self._subscribers.get(served.name, ())):
+            try:
+                queue.put_nowait((event, served.examples, served.mistakes, len(served.pending)))
+            except asyncio.QueueFull:
+                self.unsubscribe(served.name, queue)
+                queue.get_nowait()
+                queue.put_nowait(None)
+
+    async def past_events(self, name: str, after: int) -> list[Event]:
+        """Up to a thousand events after a number, for a listener who comes back."""
+        number = self.find(name).number
+        return await asyncio.get_running_loop().run_in_executor(
+            self._helper, lambda: list(self.store.events(number, after, 1000))
+        )
+
+
+def read_model(store: Store, number: int, limits: Limits, use_snapshot: bool = True) -> Served:
+    """A model from its newest snapshot and the events after it."""
+    snapshot = store.snapshot(number) if use_snapshot else None
+    served = None
+    if snapshot is not None:
+        try:
+            served = Served.from_snapshot(number, snapshot.data)
+        except model_file.BadModel as error:  # the log has everything that the snapshot had
+            log.warning("a snapshot cannot be read; the whole log is", extra={"model": number, "error": str(error)})
+    for event in store.events(number, 0 if served is None else served.sequence):
+        if served is None:
+            served = Served.created(event)
+            served.remembered = limits.remembered
+        else:
+            served.apply(event)
+    if served is None:
+        raise StoreError(f"the model {number} has no events")
+    served.remembered = limits.remembered
+    return served
+
+
+def canonical(algorithm: str) -> str:
+    """The full name of an algorithm."""
+    from rosenblatt.learners import find, names
+
+    try:
+        learner = find(algorithm)
+    except ValueError as error:
+        raise Refused(422, str(error)) from error
+    module = learner.__module__.rpartition(".")[2].replace("_", "-")
+    return module if module in names() else algorithm
+
+
+def warm(algorithm: str, parameters: dict[str, Any]) -> str:
+    """Have everything compiled that a learner needs; gives its full name."""
+    served = Served(0, "", canonical(algorithm), parameters, 0.0)
+    for label in ("a", "b", "c"):
+        example = {"features": {"x": 1.0, label: 1.0}, "label": label}
+        _, (answer,) = served.learn([(example, b"{}")], 0.0, Limits())
+        if isinstance(answer, Refused) and label == "a":
+            raise Refused(422, answer.message)
+        served.predict([(example, b"{}")], 0.0, Limits())
+    return served.algorithm

@@ -1,0 +1,207 @@
+"""Kill the service again and again under load, then look whether anything that it had confirmed is missing."""
+
+import asyncio
+import contextlib
+import json
+import random
+import time
+
+import orjson
+
+from rosenblatt.serve.learner import Limits, Served
+from rosenblatt.serve.service import read_model
+from rosenblatt.serve.store import Store
+from tests.serve.processes import Connection, Server
+
+MODEL = "crash"
+
+
+class Load:
+    """Clients that predict, reveal and learn, remember what was confirmed, and ask again for what was not."""
+
+    def __init__(self, seed=0):
+        self.random, self.number = random.Random(seed), 0
+        self.predicted, self.revealed, self.learned = {}, {}, {}
+        self.unsure = []  # requests without an answer: to be asked again
+        self.waiting = []
+        self.requests = self.refused = 0
+
+    def _features(self):
+        rng = self.random
+        return {
+            "a": round(rng.gauss(0, 1), 3),
+            "b": rng.uniform(-1, 1),
+            "sender": rng.choice("xyz"),
+            "words": [f"w{rng.randrange(40)}" for _ in range(4)],
+        }
+
+    def _label(self):
+        return self.random.choice(["spam", "ham", "work"])
+
+    def next(self):
+        """Another request: kind and JSON objects."""
+        if self.unsure:
+            return self.unsure.pop()
+        self.number += 1
+        choice = self.random.random()
+        if choice < 0.4 and self.waiting:
+            return "reveal", [
+                {"id": self.waiting.pop(self.random.randrange(len(self.waiting))), "label": self._label()}
+            ]
+        if choice < 0.5:
+            return "learn", [
+                {"id": f"l{self.number}.{n}", "features": self._features(), "label": self._label()} for n in range(20)
+            ]
+        if choice < 0.6:
+            return "learn", [{"id": f"l{self.number}", "features": self._features(), "label": self._label()}]
+        return "predict", [{"id": f"p{self.number}", "features": self._features()}]
+
+    def confirmed(self, kind, requests, answers):
+        for request, answer in zip(requests, answers, strict=True):
+            assert "error" not in answer, answer
+            if kind == "predict":
+                self.predicted[request["id"]] = answer["prediction"]
+                self.waiting.append(request["id"])
+            elif kind == "reveal":
+                self.revealed[request["id"]] = request["label"]
+                assert answer["prediction"] == self.predicted[request["id"]], (
+                    "another prediction was scored than was given"
+                )
+            else:
+                self.learned[request["id"]] = request["label"], answer["prediction"]
+
+    async def client(self, port, stop):
+        kind = requests = None
+        try:
+            connection = await Connection.open(port)
+            while time.monotonic() < stop:
+                kind, requests = self.next()
+                lines = len(requests) > 1
+                body = "\n".join(map(json.dumps, requests)).encode()
+                media = b"application/x-ndjson" if lines else b"application/json"
+                status, answer = await connection.post(f"/v1/models/{MODEL}/{kind}".encode(), body, media)
+                self.requests += 1
+                if status == 503:
+                    self.refused += 1
+                    self.unsure.append((kind, requests))
+                    await asyncio.sleep(0.02)
+                    continue
+                assert status == 200, answer
+                self.confirmed(kind, requests, [orjson.loads(line) for line in answer.splitlines()])
+                kind = None
+            connection.close()
+        except OSError:
+            if kind is not None:
+                self.unsure.append((kind, requests))
+
+    async def run(self, port, seconds, clients=8):
+        stop = time.monotonic() + seconds
+        await asyncio.gather(*(self.client(port, stop) for _ in range(clients)))
+
+
+def crash_loop(store, times, seed=0, algorithm="perceptron"):
+    """Kill it so often; raises if anything is lost, else says how much was not."""
+    rng, load = random.Random(seed), Load(seed)
+    options = ("--snapshot-every", 300, "--log-level", "error")
+    kills = early = 0
+    with Server(store, *options[:2]) as server:
+        assert server.post(f"/v1/models/{MODEL}", {"algorithm": algorithm})[0] == 201
+        assert server.stop() == 0
+    while kills < times:
+        with Server(store, *options[:2], wait=None) as server:
+            if rng.random() < 0.1:  # while it starts
+                time.sleep(rng.uniform(0.0, 1.5))
+                early += 1
+            else:
+                server.wait_for("ready")
+                killer = asyncio.new_event_loop()
+                with contextlib.closing(killer):
+                    killer.run_until_complete(_under_load(server, load, rng.uniform(0.02, 0.5)))
+            server.kill()
+        kills += 1
+    with Server(store, *options[:2]) as server:
+        asyncio.run(load.run(server.port, 0.5))
+        facts = server.get(f"/v1/models/{MODEL}")[1]
+        server.kill()
+    return {"kills": kills, "during_start": early, **audit(store, load), "accuracy": facts["accuracy"]}
+
+
+async def _under_load(server, load, seconds):
+    task = asyncio.create_task(load.run(server.port, 60.0))
+    await asyncio.sleep(seconds)
+    server.process.kill()
+    await task
+
+
+def audit(store, load, name=MODEL):
+    """Every confirmed event is in the log, once, and the log makes the same model in every way of reading it."""
+    log = Store(store)
+    numbers = {name: number for number, name in log.models()}
+    events = list(log.events(numbers[name]))
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1)), "there are gaps in the log"
+    predicted, revealed, learned = {}, {}, {}
+    for event in events:
+        lines = orjson.loads(event.payload)
+        if event.kind == "predict":
+            for identity, given in zip(lines["ids"], lines["predictions"], strict=True):
+                assert identity not in predicted
+                predicted[identity] = given
+        elif event.kind == "reveal":
+            for identity, label in lines:
+                assert identity not in revealed
+                revealed[identity] = label
+        elif event.kind == "learn":
+            for request, identity, given in zip(lines["requests"], lines["ids"], lines["predictions"], strict=True):
+                assert identity not in learned
+                learned[identity] = request["label"], given
+    for confirmed, logged in ((load.predicted, predicted), (load.revealed, revealed), (load.learned, learned)):
+        missing = [identity for identity in confirmed if identity not in logged]
+        assert not missing, f"confirmed and lost: {missing[:5]}"
+        assert all(logged[identity] == value for identity, value in confirmed.items())
+    restarted = read_model(log, numbers[name], Limits())
+    replayed = read_model(log, numbers[name], Limits(), use_snapshot=False)
+    uninterrupted = run_again(events)
+    log.close()
+    for other in (replayed, uninterrupted):
+        difference = differing(restarted, other)
+        assert not difference, f"not the same bits: {difference}"
+    return {
+        "events": len(events),
+        "confirmed": len(load.predicted) + len(load.revealed) + len(load.learned),
+        "requests": load.requests,
+    }
+
+
+def run_again(events):
+    """A run without interruptions: the same requests, decided anew."""
+    served = Served.created(events[0])
+    for event in events[1:]:
+        lines = orjson.loads(event.payload)
+        if event.kind == "expire":
+            served.apply(event)
+            continue
+        if event.kind == "reveal":
+            requests = [{"id": identity, "label": label} for identity, label in lines]
+        else:
+            requests = [
+                {**request, "id": identity} for request, identity in zip(lines["requests"], lines["ids"], strict=True)
+            ]
+        made, answers = getattr(served, event.kind)(
+            [(r, orjson.dumps(r)) for r in requests], event.time, Limits(age=1e18, pending=1 << 40)
+        )
+        assert len(made) == 1
+        if event.kind != "reveal":
+            assert [answer["prediction"] for answer in answers] == lines["predictions"]
+    return served
+
+
+def differing(a, b):
+    """Which parts of two served models differ in any bit."""
+    (header_a, tensors_a), (header_b, tensors_b) = a.packed(), b.packed()
+    if header_a != header_b or tensors_a.keys() != tensors_b.keys():
+        return "the header"
+    states = [orjson.loads(tensors.pop("service").tobytes()) for tensors in (tensors_a, tensors_b)]
+    for state in states:  # the same requests, however they are spelled
+        state["pending"] = [[i, when, given, x["features"]] for i, when, given, x in state["pending"]]
+    parts = [key for key in states[0] if states[0][key] != states[1][key]]
+    return parts + [name for name in tensors_a if tensors_a[name].tobytes() != tensors_b[name].tobytes()]

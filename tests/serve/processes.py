@@ -1,0 +1,257 @@
+"""Real processes to test: the service, PostgreSQL on a free port, and a client that is fast enough to load them."""
+
+import asyncio
+import contextlib
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import deque
+from pathlib import Path
+
+import rosenblatt
+
+SOURCE = Path(rosenblatt.__file__).parent.parent
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """`rosenblatt serve` as a process of its own."""
+
+    def __init__(self, store, *options, port=0, wait="ready", prefix=(), **popen):
+        self.store, self.port, self.lines = store, port, deque(maxlen=2000)
+        command = [
+            *prefix,
+            sys.executable,
+            "-m",
+            "rosenblatt.cli",
+            "serve",
+            "--store",
+            store,
+            "--port",
+            str(port),
+            *map(str, options),
+        ]
+        self.process = subprocess.Popen(
+            command,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONWARNINGS": "default"},
+            **popen,
+        )
+        self.started = time.monotonic()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        if wait:
+            self.wait_for(wait)
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.lines.append(line)
+            if '"listening"' in line:
+                self.port = json.loads(line)["port"]
+
+    def wait_for(self, state, seconds=60):
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if self.process.poll() is not None:
+                raise RuntimeError("the service has ended:\n" + "".join(self.lines))
+            if self.port and self.state() == state:
+                return time.monotonic() - self.started
+            time.sleep(0.01)
+        raise TimeoutError(f"not {state}: {self.state()}\n" + "".join(self.lines))
+
+    def state(self):
+        try:
+            return self.get("/healthz")[1]["state"]
+        except OSError:
+            return None
+
+    @property
+    def address(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def request(self, method, path, body=None, token=None, kind="application/json", timeout=60):
+        """Status and answer; JSON lines as a list."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {"Content-Type": kind} if data is not None else {}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        request = urllib.request.Request(self.address + path, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:
+                status, content, media = answer.status, answer.read(), answer.headers["Content-Type"]
+        except urllib.error.HTTPError as error:
+            with error:
+                status, content, media = error.code, error.read(), error.headers["Content-Type"]
+        if media == "application/json":
+            return status, json.loads(content)
+        if media == "application/x-ndjson":
+            return status, [json.loads(line) for line in content.splitlines()]
+        return status, content
+
+    def get(self, path, **options):
+        return self.request("GET", path, **options)
+
+    def post(self, path, body=None, **options):
+        return self.request("POST", path, b"" if body is None else body, **options)
+
+    def cpu(self):
+        """Seconds of processor time so far."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:
+            return None
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def kill(self):
+        self.process.kill()
+        self._end()
+
+    def stop(self, seconds=30):
+        """Ask it to end; gives the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(seconds)
+        self._end()
+        return code
+
+    def _end(self):
+        self.process.wait()
+        self._reader.join(5)
+        self.process.stderr.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.kill()
+        elif not self.process.stderr.closed:
+            self._end()
+
+
+def postgres_programs():
+    """Where Debian has the programs of PostgreSQL, or None."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)
+    if found:
+        return found[0].parent
+    path = shutil.which("initdb")
+    return Path(path).resolve().parent if path else None
+
+
+class Postgres:
+    """A PostgreSQL of our own, on loopback, in a folder that goes with it."""
+
+    def __init__(self):
+        self.programs = postgres_programs()
+        self.folder = Path(tempfile.mkdtemp(prefix="rosenblatt-pg-"))
+        self.user = None
+        if os.geteuid() == 0:  # it refuses to run as root
+            names = {entry.pw_name for entry in pwd.getpwall()}
+            self.user = "postgres" if "postgres" in names else "nobody"
+            shutil.chown(self.folder, self.user)
+        self.port = free_port()
+        self._run("initdb", "-D", str(self.folder / "data"), "-U", "tester", "-A", "trust", "-E", "UTF8", "--no-sync")
+        self.start()
+
+    @property
+    def url(self):
+        return f"postgresql://tester@127.0.0.1:{self.port}/postgres"
+
+    def _run(self, program, *arguments):
+        command = [str(self.programs / program), *arguments]
+        options = {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid} if self.user else {}
+        subprocess.run(
+            command,
+            check=True,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=90,
+            **options,
+        )
+
+    def start(self):
+        settings = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c max_connections=50 -c shared_buffers=32MB"
+        self._run(
+            "pg_ctl", "-D", str(self.folder / "data"), "-l", str(self.folder / "log"), "-o", settings, "-w", "start"
+        )
+
+    def stop(self, mode="fast"):
+        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop")
+
+    def sql(self, text, database="postgres"):
+        import psycopg
+
+        with psycopg.connect(f"postgresql://tester@127.0.0.1:{self.port}/{database}", autocommit=True) as connection:
+            cursor = connection.execute(text)
+            return cursor.fetchall() if cursor.description else None
+
+    def database(self, name):
+        """The address of a new, empty database."""
+        self.sql(f'CREATE DATABASE "{name}"')
+        return f"postgresql://tester@127.0.0.1:{self.port}/{name}"
+
+    def close(self):
+        with contextlib.suppress(subprocess.SubprocessError):
+            self.stop("immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Connection(asyncio.Protocol):
+    """A keep-alive connection that sends one request at a time and keeps the answer; a hundredth of what urllib costs."""
+
+    def __init__(self):
+        self.buffer, self.waiting = b"", None
+
+    @classmethod
+    async def open(cls, port):
+        _, self = await asyncio.get_running_loop().create_connection(cls, "127.0.0.1", port)
+        return self
+
+    def connection_made(self, transport):
+        self.transport = transport
+
+    def connection_lost(self, error):
+        if self.waiting is not None and not self.waiting.done():
+            self.waiting.set_exception(ConnectionResetError("the connection was lost"))
+
+    def data_received(self, data):
+        self.buffer = self.buffer + data if self.buffer else data
+        end = self.buffer.find(b"\r\n\r\n")
+        if end < 0:
+            return
+        place = self.buffer.find(b"content-length: ", 0, end) + 16
+        length = int(self.buffer[place : self.buffer.find(b"\r", place)])
+        if len(self.buffer) >= end + 4 + length:
+            status, body = int(self.buffer[9:12]), self.buffer[end + 4 : end + 4 + length]
+            self.buffer = self.buffer[end + 4 + length :]
+            self.waiting.set_result((status, body))
+
+    async def post(self, path, body, kind=b"application/json"):
+        if self.transport.is_closing():
+            raise ConnectionResetError("the connection was lost")
+        self.waiting = asyncio.get_running_loop().create_future()
+        self.transport.write(
+            b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
+            % (path, kind, len(body), body)
+        )
+        return await self.waiting
+
+    def close(self):
+        self.transport.close()

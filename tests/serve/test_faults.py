@@ -1,0 +1,243 @@
+"""What goes wrong: crashes, a full disk, a store that is read-only or restarts, a second process, the end under load."""
+
+import asyncio
+import json
+import os
+import subprocess
+import threading
+import time
+import uuid
+
+import pytest
+
+from rosenblatt.serve.store import Store
+from tests.serve.crashes import MODEL, Load, audit, crash_loop
+from tests.serve.processes import Server
+
+
+@pytest.mark.slow
+def test_kill_at_random_moments(store):
+    result = crash_loop(store, 6)
+    assert result["confirmed"] > 100
+
+
+def test_sigterm_under_load_drains_and_exits_0(store):
+    load = Load()
+    with Server(store) as server:
+        server.post(f"/v1/models/{MODEL}", {"algorithm": "perceptron"})
+
+        async def run():
+            task = asyncio.create_task(load.run(server.port, 30.0))
+            await asyncio.sleep(1.0)
+            server.process.terminate()
+            await task
+
+        asyncio.run(run())
+        assert server.stop() == 0
+    assert load.requests > 20
+    result = audit(store, load)
+    log = Store(store)
+    assert log.snapshot(1).sequence == result["events"]  # so the next start has nothing to replay
+    log.close()
+
+
+@pytest.mark.slow
+def test_postgresql_restarted_in_mid_load(postgres):
+    store, load = postgres.database(f"t{uuid.uuid4().hex}"), Load()
+    with Server(store) as server:
+        server.post(f"/v1/models/{MODEL}", {"algorithm": "perceptron"})
+        client = threading.Thread(target=lambda: asyncio.run(load.run(server.port, 6.0)))
+        client.start()
+        time.sleep(1.0)
+        before = load.requests
+        postgres.stop("immediate")
+        time.sleep(0.5)
+        assert server.get("/healthz")[0] == 200
+        assert server.get("/readyz")[0] == 503
+        postgres.start()
+        client.join()
+        server.wait_for("ready")
+        asyncio.run(load.run(server.port, 1.0))
+        assert load.requests > before
+        assert load.refused > 0
+        assert server.stop() == 0
+    audit(store, load)
+
+
+def can_mount():
+    return (
+        os.geteuid() == 0
+        and subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+    )
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 3 MB."""
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(tmp_path)], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("a small file system can only be mounted by root")
+    yield tmp_path
+    subprocess.run(["umount", "-l", str(tmp_path)], check=False)
+
+
+def test_disk_full(small_disk):
+    store = f"sqlite:///{small_disk}/log.db"
+    with Server(store) as server:
+        server.post("/v1/models/m", {"algorithm": "perceptron"})
+        confirmed, status = 0, 200
+        while status == 200:
+            body = {
+                "id": f"i{confirmed}",
+                "features": {f"f{n}": n / 7 for n in range(2000)},
+                "label": "ab"[confirmed % 2],
+            }
+            status, answer = server.post("/v1/models/m/learn", body)
+            confirmed += status == 200
+            assert confirmed < 1000
+        assert status == 503
+        assert "full" in answer["error"]
+        until = time.monotonic() + 20
+        while server.state() != "unavailable" and time.monotonic() < until:
+            time.sleep(0.05)
+        status, answer = server.post("/v1/models/m/learn", body)
+        assert status == 503
+        assert server.get("/healthz")[0] == 200
+        subprocess.run(["mount", "-o", "remount,size=20m", str(small_disk)], check=True)
+        server.wait_for("ready")
+        facts = server.get("/v1/models/m")[1]
+        assert facts["examples"] in (confirmed, confirmed + 1)
+        assert (
+            server.post("/v1/models/m/learn", body)[0] == 200
+        )  # the one that failed: learned once, whatever had happened to it
+        assert server.get("/v1/models/m")[1]["examples"] == confirmed + 1
+        subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)  # and now read-only
+        assert server.post("/v1/models/m/learn", {"features": {"x": 1}, "label": "a"})[0] == 503
+        subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
+        server.wait_for("ready")
+        assert server.get("/v1/models/m")[1]["examples"] == confirmed + 1
+        assert server.stop() == 0
+
+
+def test_a_store_that_cannot_be_used_is_said_in_a_sentence(tmp_path):
+    (tmp_path / "text.db").write_text("this is no database, but long enough to be looked at" * 10)
+    for store in (
+        f"sqlite:///{tmp_path}/none/log.db",
+        f"sqlite:///{tmp_path}/text.db",
+        "postgresql://nobody@127.0.0.1:1/none",
+        "mysql://x",
+        "sqlite://",
+    ):
+        with Server(store, wait=None) as server:
+            assert server.process.wait(60) in (1, 2)
+            server._reader.join(5)
+            said = "".join(server.lines)
+            assert "Traceback" not in said
+            assert said.startswith("rosenblatt: ")
+
+
+def test_postgresql_read_only(postgres):
+    name = f"t{uuid.uuid4().hex}"
+    with Server(postgres.database(name)) as server:
+        server.post("/v1/models/m", {"algorithm": "perceptron"})
+        assert server.post("/v1/models/m/learn", {"features": {"x": 1}, "label": "a"})[0] == 200
+        postgres.sql(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+        postgres.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        status, _answer = server.post("/v1/models/m/learn", {"features": {"x": 2}, "label": "b"})
+        assert status == 503
+        postgres.sql(
+            f'SET default_transaction_read_only = off; ALTER DATABASE "{name}" RESET default_transaction_read_only'
+        )
+        server.wait_for("ready")
+        assert server.get("/v1/models/m")[1]["examples"] == 1
+
+
+@pytest.mark.slow
+def test_a_second_process_waits_reads_and_takes_over(store):
+    load = Load()
+    with Server(store) as first:
+        first.post(f"/v1/models/{MODEL}", {"algorithm": "perceptron"})
+        asyncio.run(load.run(first.port, 0.5))
+        assert first.stop() == 0  # leaves a snapshot
+    with Server(store) as first, Server(store, wait="standby") as second:
+        status, answer = second.post(f"/v1/models/{MODEL}/learn", {"features": {"x": 1}, "label": "spam"})
+        assert status == 503
+        assert answer["state"] == "standby"
+        until = time.monotonic() + 20
+        while second.get(f"/v1/models/{MODEL}")[0] != 200 and time.monotonic() < until:
+            time.sleep(0.1)
+        facts = second.get(f"/v1/models/{MODEL}")[1]
+        assert facts["standby"] is True
+        assert facts["examples"] == len(load.revealed) + len(load.learned)
+        assert second.get(f"/v1/models/{MODEL}/model")[0] == 200
+        asyncio.run(load.run(first.port, 0.5))
+        first.kill()
+        started = time.monotonic()
+        second.wait_for("ready")
+        assert time.monotonic() - started < 5.0
+        asyncio.run(load.run(second.port, 0.5))
+        assert second.stop() == 0
+    audit(store, load)
+
+
+def test_a_writer_that_was_frozen_cannot_write_any_more(store):
+    """It comes back from a long pause and believes that it is still the one who writes."""
+    import signal
+
+    with Server(store) as first:
+        first.post("/v1/models/m", {"algorithm": "perceptron"})
+        first.process.send_signal(signal.SIGSTOP)
+        taking = Store(store)
+        assert taking.acquire(0.0)
+        first.process.send_signal(signal.SIGCONT)
+        status, answer = first.post("/v1/models/m/learn", {"features": {"x": 1}, "label": "a"})
+        assert status == 503, answer
+        first.wait_for("standby")
+        assert [event.kind for event in taking.events(1)] == ["create"]
+        taking.release()
+        first.wait_for("ready")
+        assert first.post("/v1/models/m/learn", {"features": {"x": 1}, "label": "a"})[0] == 200
+        taking.close()
+
+
+def test_tokens(tmp_path):
+    store = Store(f"sqlite:///{tmp_path}/log.db")
+    store.prepare()
+    tokens = {rights: store.add_token(rights, rights) for rights in ("read", "learn", "admin")}
+    assert all(token.encode() not in (tmp_path / "log.db").read_bytes() for token in tokens.values())
+    with Server(store.name) as server:
+
+        def attempts(method, path, body=None):
+            return [
+                server.request(method, path, body, token=token)[0] for token in (None, "rb_wrong", *tokens.values())
+            ]
+
+        assert attempts("POST", "/v1/models/m", {"algorithm": "perceptron"}) == [401, 401, 403, 403, 201]
+        assert attempts("POST", "/v1/models/m/learn", {"features": {"x": 1}, "label": 1}) == [401, 401, 403, 200, 200]
+        assert attempts("GET", "/v1/models/m") == [401, 401, 200, 200, 200]
+        assert attempts("GET", "/metrics") == [401, 401, 200, 200, 200]
+        assert attempts("GET", "/healthz") == [200] * 5
+        store.revoke_token("learn")
+        until = time.monotonic() + 10
+        while server.get("/v1/models/m", token=tokens["learn"])[0] == 200 and time.monotonic() < until:
+            time.sleep(0.1)
+        assert server.get("/v1/models/m", token=tokens["learn"])[0] == 401
+    store.close()
+
+
+def test_without_tokens_only_loopback(tmp_path):
+    with Server(f"sqlite:///{tmp_path}/log.db", "--host", "0.0.0.0", wait=None) as server:
+        assert server.process.wait(60) == 2
+        server._reader.join(5)
+        assert "loopback only" in "".join(server.lines)
+
+
+def test_logs_are_json_lines(tmp_path):
+    with Server(f"sqlite:///{tmp_path}/log.db", "--log-requests") as server:
+        server.get("/v1/models/none")
+        assert server.stop() == 0
+        records = [json.loads(line) for line in server.lines]
+    assert {"listening", "ready", "request", "stopped"} <= {record["message"] for record in records}
+    assert any(record.get("status") == 404 for record in records)

@@ -1,0 +1,243 @@
+"""The log and the models that it makes: doing the events again gives the same model, to the last bit."""
+
+import random
+
+import numpy as np
+import orjson
+import pytest
+
+from rosenblatt import model_file
+from rosenblatt.serve.examples import Refused, expanded
+from rosenblatt.serve.learner import Limits, Served, new_estimator
+from rosenblatt.serve.store import LeaseLost, Snapshot, Store, StoreError
+
+LIMITS = Limits()
+
+
+def asked(request):
+    """A request as the service hands it on: parsed, and as it came."""
+    return request, orjson.dumps(request)
+
+
+def traffic(count, seed=0, labels=("spam", "ham", "work")):
+    """Predictions that are revealed late or never, and examples learned at once."""
+    rng, waiting = random.Random(seed), []
+    for n in range(count):
+        x = {
+            "length": rng.uniform(0, 2),
+            "sender": rng.choice("abcdef"),
+            "words": [rng.choice("uvwxyz") + str(rng.randrange(30)) for _ in range(5)],
+        }
+        label = labels[(len(x["words"][0]) + ord(x["sender"])) % len(labels)]
+        if rng.random() < 0.3:
+            yield "learn", {"features": x, "label": label}
+        else:
+            yield "predict", {"id": f"p{n}", "features": x}
+            waiting.append((f"p{n}", label))
+        if len(waiting) > 20:
+            identity, label = waiting.pop(rng.randrange(len(waiting)))
+            yield "reveal", {"id": identity, "label": label}
+
+
+def run(served, requests, events, limits=LIMITS, start=1000.0):
+    for n, (kind, request) in enumerate(requests):
+        new, answers = getattr(served, kind)([asked(request)], start + n, limits)
+        events.extend(new)
+        assert isinstance(answers[0], dict) or answers[0].status == 410, answers[0].message
+
+
+def same(a, b):
+    """Whether two served models are equal in every bit."""
+    (header_a, tensors_a), (header_b, tensors_b) = a.packed(), b.packed()
+    return (
+        header_a == header_b
+        and tensors_a.keys() == tensors_b.keys()
+        and all(tensors_a[name].tobytes() == tensors_b[name].tobytes() for name in tensors_a)
+    )
+
+
+@pytest.mark.parametrize("algorithm", ["perceptron", "averaged-perceptron", "voted-perceptron", "winnow"])
+def test_replay_and_snapshots_give_the_same_bits(algorithm):
+    parameters = {"balanced": True} if algorithm == "winnow" else {}
+    served = Served(1, "m", algorithm, parameters, 5.0)
+    events, limits = [], Limits(pending=18)
+    requests = list(traffic(300))
+    run(served, requests[:250], events, limits)
+    data = model_file.to_bytes(*served.packed())
+    run(served, requests[250:], events, limits, 2000.0)
+    assert served.expired > 0
+    replayed = Served(1, "m", algorithm, parameters, 5.0)
+    for event in events:
+        replayed.apply(event)
+    assert same(served, replayed)
+    resumed = Served.from_snapshot(1, data)
+    for event in events:
+        if event.sequence > resumed.sequence:
+            resumed.apply(event)
+    assert same(served, resumed)
+    audited = Served(1, "m", algorithm, parameters, 5.0)
+    for event in events:
+        audited.apply(event, own=True)
+    assert audited.differences == 0
+    assert same(served, audited)
+
+
+def test_the_prediction_scored_is_the_one_that_was_given():
+    served = Served(1, "m", "perceptron", {}, 0.0)
+    for label in ("a", "b"):
+        served.learn([asked({"features": {label: 1}, "label": label})], 1.0, LIMITS)
+    _, (given,) = served.predict([asked({"id": "x", "features": {"new": 1.0}})], 2.0, LIMITS)
+    other = "b" if given["prediction"] == "a" else "a"
+    for _ in range(5):
+        served.learn([asked({"features": {"new": 1.0}, "label": other})], 3.0, LIMITS)
+    assert served.guess({"new": 1.0}) == other
+    _, (revealed,) = served.reveal([asked({"id": "x", "label": other})], 4.0, LIMITS)
+    assert revealed["prediction"] == given["prediction"]
+    assert revealed["mistake"] is True
+
+
+def test_an_id_is_revealed_once():
+    served = Served(1, "m", "perceptron", {}, 0.0)
+    ask = lambda kind, **request: getattr(served, kind)([asked(request)], 1.0, LIMITS)  # noqa: E731
+    events, (answer,) = ask("reveal", id="x", label="a")
+    assert (events, answer.status) == ([], 404)
+    ask("predict", id="x", features={"f": 1})
+    events, (answer,) = ask("predict", id="x", features={"f": 1})
+    assert events == []
+    assert answer["repeated"]
+    assert ask("predict", id="x", features={"f": 2})[1][0].status == 409
+    ask("reveal", id="x", label="a")
+    before = served.packed()[1]["service"].tobytes()
+    events, (answer,) = ask("reveal", id="x", label="a")
+    assert events == []
+    assert answer["repeated"]
+    assert ask("reveal", id="x", label="b")[1][0].status == 409
+    assert ask("predict", id="x", features={"f": 1})[1][0].status == 409
+    assert served.packed()[1]["service"].tobytes() == before
+    events, (answer,) = ask("learn", id="x", features={"f": 1}, label="a")
+    assert events == []
+    assert answer["repeated"]
+
+
+def test_predictions_expire_by_age_and_count_and_say_so():
+    served = Served(1, "m", "perceptron", {}, 0.0)
+    limits = Limits(pending=3, age=100.0, remembered=4)
+    for n in range(5):
+        served.predict([asked({"id": f"p{n}", "features": {"f": 1}})], float(n), limits)
+    assert list(served.pending) == ["p2", "p3", "p4"]
+    assert served.expired == 2
+    assert served.reveal([asked({"id": "p0", "label": "a"})], 5.0, limits)[1][0].status == 410
+    events, (answer,) = served.reveal([asked({"id": "p2", "label": "a"})], 103.5, limits)
+    assert answer.status == 410
+    assert [event.kind for event in events] == ["expire"]
+    assert list(served.pending) == ["p4"]
+    assert orjson.loads(events[0].payload) == ["p2", "p3"]
+
+
+def test_a_clock_that_goes_back_does_not_turn_events_round():
+    served = Served(1, "m", "perceptron", {}, 0.0)
+    limits = Limits(age=100.0)
+    times = []
+    for n, clock in enumerate((50.0, 10.0, 60.0, -1e9)):
+        events, _ = served.predict([asked({"id": f"p{n}", "features": {"f": 1}})], clock, limits)
+        times += [event.time for event in events]
+    assert times == [50.0, 50.0, 60.0, 60.0]
+    assert len(served.pending) == 4
+
+
+def test_what_a_learner_refuses_leaves_no_trace():
+    served = Served(1, "m", "perceptron", {}, 0.0)
+    for label in ("a", "b", "a"):
+        served.learn([asked({"features": {label: 1e90}, "label": label})], 1.0, LIMITS)
+    before = served.packed()
+    for request in (
+        {"features": {"a": 1.0}, "label": 3},
+        {"features": [1.0, 2.0], "label": "a"},
+        {"features": {"a": 1e101}, "label": "a"},
+        {"features": {f"n{n}": 1 for n in range(10_001)}, "label": "a"},
+    ):
+        events, (answer,) = served.learn([asked(request)], 1.0, LIMITS)
+        assert events == []
+        assert isinstance(answer, Refused)
+    after = served.packed()
+    assert all(before[1][name].tobytes() == after[1][name].tobytes() for name in before[1])
+
+
+def test_a_model_may_not_grow_without_limit():
+    served = Served(1, "m", "perceptron", {}, 0.0)
+    limits = Limits(weights=100)
+    answers = [served.learn([asked({"features": {f"f{n}": 1}, "label": n % 2})], 1.0, limits)[1][0] for n in range(60)]
+    assert isinstance(answers[49], dict)
+    assert answers[50].status == 409
+    assert served.describe()["features"] == 50
+
+
+def test_strings_and_words_become_features():
+    features = {"n": 2, "sender": "ann", "words": ["free", "free", "now"], "new": True, "old": False, "none": None}
+    assert expanded(features, 100) == {"n": 2, "sender=ann": 1, "words=free": 2, "words=now": 1, "new": 1, "old": 0}
+    assert expanded([1, 2.5], 100) == [1, 2.5]
+    for wrong in ("text", None, {"a": {"b": 1}}, {"a": [1]}, [], ["a"], [True], {"a": ["w"] * 101}, {"x" * 1001: 1}, 3):
+        with pytest.raises(Refused):
+            expanded(wrong, 100, 2000)
+
+
+def test_algorithms_that_need_the_whole_set_are_refused():
+    for algorithm, parameters in (
+        ("pocket", {}),
+        ("nonsense", {}),
+        ("perceptron", {"C": 1}),
+        ("passive", {"C": -1}),
+        ("perceptron", {"on_zero": "keep"}),
+    ):
+        with pytest.raises(Refused) as refusal:
+            new_estimator(algorithm, parameters)
+        assert refusal.value.status == 422
+
+
+def test_store_keeps_events_and_the_newest_snapshot(tmp_path):
+    store = Store(f"sqlite:///{tmp_path}/log.db")
+    store.prepare()
+    assert store.acquire(5.0)
+    served, events = Served(1, "m", "perceptron", {}, 0.0), []
+    run(served, list(traffic(50)), events)
+    store.append(events[:30], models=[(1, "m")])
+    store.append(events[30:], [Snapshot(1, 40, b"a" * 10), Snapshot(1, 50, b"b" * (40 << 20))])
+    assert store.models() == [(1, "m")]
+    assert [tuple(event) for event in store.events(1)] == [tuple(event) for event in events]
+    assert [event.sequence for event in store.events(1, after=10, most=7)] == list(range(11, 18))
+    newest = store.snapshot(1)
+    assert newest.sequence == 50
+    assert newest.data == b"b" * (40 << 20)
+    with pytest.raises(StoreError):
+        store.append(events[:1])
+    store.append([])
+    store.close()
+
+
+def test_only_the_holder_of_the_lease_writes(tmp_path):
+    first, second = Store(f"{tmp_path}/log.db"), Store(f"{tmp_path}/log.db")
+    first.prepare()
+    second.prepare()
+    assert first.acquire(60.0)
+    assert not second.acquire(60.0)
+    first.append([])
+    assert second.acquire(0.0)  # as if it had been silent for long
+    with pytest.raises(LeaseLost):
+        first.append([])
+    second.append([])
+    second.release()
+    assert first.acquire(60.0)
+
+
+def test_snapshots_are_models_that_load_reads(tmp_path):
+    import rosenblatt
+
+    served, events = Served(1, "m", "averaged-perceptron", {}, 0.0), []
+    run(served, list(traffic(100)), events)
+    path = tmp_path / "m.model"
+    path.write_bytes(model_file.to_bytes(*served.packed()))
+    loaded = rosenblatt.load(path)
+    assert np.array_equal(loaded.coef_, served.estimator.coef_)
+    path.write_bytes(model_file.to_bytes(*served.packed())[:-1])
+    with pytest.raises(ValueError, match="damaged"):
+        rosenblatt.load(path)
