@@ -30,7 +30,7 @@ demo: $(VENV)/.base  ## train on real mails and show what was learned
 
 test: $(VENV)/.dev  ## all tests; those of the lab's page need Chromium, which root installs on Debian
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
-		apt-get install --yes --quiet --quiet chromium >/dev/null; } || true
+		apt-get update --quiet --quiet && apt-get install --yes --quiet --quiet chromium >/dev/null; } || true
 	@$(BIN)/pytest -n 2 $(ARGS)
 
 fast: $(VENV)/.dev  ## the quick tests, with a tenth of the random examples, in under a minute
