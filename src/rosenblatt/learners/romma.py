@@ -11,9 +11,9 @@ Mistakes: at most (R / γ)², if every ‖x‖ ≤ R and a separator of length 1
 
 Departures: an example of weight c > 1 asks for y <w', x> >= c, one of weight c < 1 goes the share c of the way from w to w'.
 Where no w' meets both conditions, because x points against w, which happens only on inseparable data, the new one alone counts.
-‖w‖ grows with every mistake, on such data without end: it is held at 1e50, where 1 is nothing beside a score and only the direction
-matters. With many classes w are the stacked weights; x stands once for the true class and, with the scheme's shares, against its
-rivals.
+‖w‖ grows with every mistake, on such data without end: it is held at 1e50, where 1 is nothing beside a score and only the
+direction matters. With many classes w are the stacked weights; x stands once for the true class and, with the scheme's shares,
+against its rivals.
 """
 
 import math
