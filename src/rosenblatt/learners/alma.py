@@ -13,7 +13,7 @@ Updates: with B = √8 / alpha and C = √2, if a separator of length 1 has the 
 + 8 / alpha - 4; when no update is left to make, the margin is at least (1 - alpha) γ.
 
 Departures: examples are not scaled to length 1 but treated as if they were: the margin is compared with the length of x, the bias
-included, and the step is divided by it. An example of weight c < 1 takes c times the step; a weight above 1 counts as 1, because a
+included, and the step is divided by it. An example of weight c < 1 takes c times the step; a weight above 1 counts as 1, as a
 step that is long beside w makes it forget all else. The other norms of the paper (p > 2) are left out. With many classes w are
 the stacked weights; x stands once for the true class and, with the scheme's shares, against its rivals.
 """
