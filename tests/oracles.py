@@ -231,7 +231,7 @@ def alma(alpha, B, C):
         k = steps + 1
         if margin / math.sqrt(q) > (1 - alpha) * B / math.sqrt(k):
             return 1.0, 0.0
-        eta = (c if c <= 1 else 1 + math.log(c)) * C / math.sqrt(k) / math.sqrt(q)
+        eta = min(c, 1.0) * C / math.sqrt(k) / math.sqrt(q)
         shrink = 1 / max(1.0, math.sqrt(length + 2 * eta * margin + eta**2 * q))
         return shrink, shrink * eta
 

@@ -13,9 +13,9 @@ Updates: with B = √8 / alpha and C = √2, if a separator of length 1 has the 
 + 8 / alpha - 4; when no update is left to make, the margin is at least (1 - alpha) γ.
 
 Departures: examples are not scaled to length 1 but treated as if they were: the margin is compared with the length of x, the bias
-included, and the step is divided by it. An example of weight c takes c times the step, beyond 1 only 1 + ln c times: a step
-that is long beside w makes it forget all else. The other norms of the paper (p > 2) are left out. With many classes w are the stacked weights; x stands once for the true class and, with the scheme's shares, against
-its rivals.
+included, and the step is divided by it. An example of weight c < 1 takes c times the step; a weight above 1 counts as 1, as a
+step that is long beside w makes it forget all else. The other norms of the paper (p > 2) are left out. With many classes w are
+the stacked weights; x stands once for the true class and, with the scheme's shares, against its rivals.
 """
 
 import math
@@ -34,7 +34,7 @@ def step(
     length, k = math.sqrt(sq_norm), steps + 1.0
     if margin > (1.0 - alpha) * B / math.sqrt(k) * length:
         return 1.0, 0.0
-    tau = (min(1.0, weight) + math.log(max(1.0, weight))) * C / math.sqrt(k) / length
+    tau = min(1.0, weight) * C / math.sqrt(k) / length
     shrink = 1.0 / math.sqrt(max(1.0, w_sq_norm + 2.0 * tau * margin + tau * tau * sq_norm))
     return shrink, shrink * tau
 

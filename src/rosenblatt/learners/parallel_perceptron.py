@@ -17,10 +17,10 @@ one cannot; each step goes down the gradient of an error that counts wrong votes
 
 Departures: the pull towards length 1 divides by 1 + eta (‖w_i‖² - 1), which is the same for small eta and cannot overshoot; only
 those that move feel it. gamma is fixed, not adapted. There are two classes, so the squashing function is the sign. An example of
-weight c takes c times the step, beyond 1 only 1 + ln c times, because a long step makes w_i forget all else. A feature that comes later starts at random, too.
+weight c < 1 takes c times the step; a weight above 1 counts as 1, because a long step makes w_i forget all else. A feature that
+comes later starts at random, too.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -45,7 +45,7 @@ def step(
         tau = 1.0
     elif own > -gamma:
         tau = -mu
-    return 1.0 / max(0.5, 1.0 + eta * (w_sq_norm - 1.0)), (min(1.0, weight) + math.log(max(1.0, weight))) * eta * tau
+    return 1.0 / max(0.5, 1.0 + eta * (w_sq_norm - 1.0)), min(1.0, weight) * eta * tau
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
