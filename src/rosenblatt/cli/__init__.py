@@ -49,8 +49,9 @@ for command in (
     replay.replay,
 ):  # fmt: skip
     app.command(command.__name__, help=_help(command))(reported(command))
-for command in serve.token.registered_commands:
-    command.callback = reported(command.callback)
+for known in serve.token.registered_commands:
+    assert known.callback is not None
+    known.callback = reported(known.callback)
 app.add_typer(serve.token, name="token")
 
 
