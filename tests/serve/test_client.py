@@ -10,6 +10,7 @@ import pytest
 
 import rosenblatt
 from rosenblatt.serve.client import ServiceError
+from rosenblatt.serve.store import Store
 from tests.cli.helpers import call
 from tests.serve.crashes import MODEL, Load
 from tests.serve.processes import Server
@@ -124,11 +125,26 @@ def test_replay_checks_rebuilds_and_asks_what_if(tmp_path):
     call("replay", changed, code=1)
 
 
-@pytest.mark.slow
-def test_schemathesis_finds_nothing(server):
+def schemathesis(server, *options):
     command = [
         sys.executable, "-m", "schemathesis.cli", "run", f"{server.address}/openapi.json", "--checks", "all",
-        "--max-examples", "15",         "--exclude-path-regex", "events$", "--workers", "1", "--no-color", "--seed", "1",
+        "--max-examples", "15",
+        "--exclude-path-regex", "events$", "--workers", "1", "--request-timeout", "60", "--no-color", "--seed", "1", *options,
     ]  # fmt: skip
     result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
+
+
+@pytest.mark.slow
+def test_schemathesis_finds_nothing(server):
+    schemathesis(server)
+
+
+@pytest.mark.slow
+def test_schemathesis_finds_nothing_with_tokens(tmp_path):
+    store = Store(f"sqlite:///{tmp_path}/log.db")
+    store.prepare()
+    token = store.add_token("tester", "admin")
+    store.close()
+    with Server(store.name) as server:
+        schemathesis(server, "-H", f"Authorization: Bearer {token}")

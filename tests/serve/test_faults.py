@@ -113,12 +113,15 @@ def test_disk_full(small_disk):
             server.post("/v1/models/m/learn", body)[0] == 200
         )  # the one that failed: learned once, whatever had happened to it
         assert server.get("/v1/models/m")[1]["examples"] == confirmed + 1
-        subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)  # and now read-only
-        assert server.post("/v1/models/m/learn", {"features": {"x": 1}, "label": "a"})[0] == 503
-        subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
-        server.wait_for("ready")
-        assert server.get("/v1/models/m")[1]["examples"] == confirmed + 1
         assert server.stop() == 0
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)  # and now read-only
+    with Server(store, wait=None) as server:
+        assert server.process.wait(60) == 1
+        server._reader.join(5)
+        assert "".join(server.lines).startswith("rosenblatt: the store")
+    subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
+    with Server(store) as server:
+        assert server.get("/v1/models/m")[1]["examples"] == confirmed + 1
 
 
 def test_a_store_that_cannot_be_used_is_said_in_a_sentence(tmp_path):

@@ -75,7 +75,7 @@ class App:
 
     def __init__(self, service: Service, *, patience: float = 30.0, log_requests: bool = False) -> None:
         self.service, self.patience, self.log_requests = service, patience, log_requests
-        self._document = b""
+        self._documents: dict[bool, bytes] = {}
         self._page = files("rosenblatt.serve").joinpath("page/index.html").read_bytes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -309,10 +309,11 @@ class App:
         raise Refused(503, f"The service takes no events now: {reason}.", state=state, retry=True)
 
     async def _openapi(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
-        if not self._document:  # it looks at every learner, some of which take long to load
-            made = await asyncio.get_running_loop().run_in_executor(None, document, self.service.limits)
-            self._document = orjson.dumps(made)
-        return Answer(200, self._document)
+        guarded = self.service.guarded
+        if guarded not in self._documents:  # it looks at every learner, some of which take long to load
+            made = await asyncio.get_running_loop().run_in_executor(None, document, self.service.limits, guarded)
+            self._documents[guarded] = orjson.dumps(made)
+        return Answer(200, self._documents[guarded])
 
     async def _metrics(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         return Answer(200, self.service.metrics.text(), TEXT)

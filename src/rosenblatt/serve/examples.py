@@ -8,7 +8,7 @@ __all__ = ["LARGEST", "NAME", "Refused", "checked_id", "checked_label", "expande
 LARGEST = 1e100
 """Larger numbers are refused: their squares would leave too little room before infinity."""
 
-LONGEST_ID, LONGEST_LABEL, LONGEST_FEATURE = 200, 200, 1000
+LONGEST_ID, LONGEST_LABEL, LONGEST_NAME = 200, 200, 1000
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 _NUMBERS = frozenset({float, int})
@@ -45,14 +45,13 @@ def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
     if type(features) is dict:
         if len(features) > most:
             raise _too_many(len(features), most)
+        if size > LONGEST_NAME and features and max(map(len, features)) > LONGEST_NAME:
+            raise Refused(
+                422, f"The name of a feature must have at most {LONGEST_NAME} characters; got a longer one. Shorten it."
+            )
         if not _in_range(features):
             features = _spelled_out(features, most)
             _in_range(features)
-        if size > LONGEST_FEATURE and features and max(map(len, features)) > LONGEST_FEATURE:
-            raise Refused(
-                422,
-                f"The name of a feature must have at most {LONGEST_FEATURE} characters; got a longer one. Shorten it.",
-            )
         return features
     if type(features) is list:
         if len(features) > most:
@@ -124,11 +123,10 @@ def _spelled_out(features: dict[str, Any], most: int) -> dict[str, float]:
 
 
 def _count(numbers: dict[str, float], name: str, word: str) -> None:
-    if len(name) + len(word) > LONGEST_FEATURE:
+    if len(word) > LONGEST_NAME:
         raise Refused(
             422,
-            f"The name of a feature must have at most {LONGEST_FEATURE} characters; got more in `{name[:60]}`. "
-            "Split the text into words.",
+            f"A word must have at most {LONGEST_NAME} characters; got a longer one in `{name[:60]}`. Split the text into words.",
         )
     key = f"{name}={word}"
     numbers[key] = numbers.get(key, 0) + 1
@@ -139,6 +137,8 @@ def checked_label(label: Any) -> Any:
     kind = type(label)
     if (kind is str and len(label) <= LONGEST_LABEL) or kind is bool or (kind is int and -(2**53) <= label <= 2**53):
         return label
+    if kind is float and label.is_integer() and abs(label) <= 2**53:
+        return int(label)  # JSON knows no difference between 1 and 1.0
     raise Refused(
         422,
         f"`label` must be a string of at most {LONGEST_LABEL} characters, an integer up to 2^53 or a boolean; got "

@@ -124,6 +124,15 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
                 422,
                 f"`parameters` of {learner.__name__} may be {', '.join(known)}; got {name[:60]!r}. Check the spelling.",
             )
+    for field in fields:
+        if (
+            isinstance(field.default, bool)
+            and type(parameters.get(field.name, True)) is not bool
+            and field.name != "shuffle"
+        ):
+            raise Refused(
+                422, f"`{field.name}` of {learner.__name__} must be true or false; got {parameters[field.name]!r}."
+            )
     try:
         estimator = learner(**parameters)
         if hasattr(estimator, "_check_parameters"):
@@ -269,20 +278,19 @@ class Served:
 
     def now(self, clock: float) -> float:
         """The time of the next event: the clock's, but never before the last one."""
-        self.time = max(self.time, clock)
-        return self.time
+        return max(self.time, clock)
 
-    def _event(self, kind: str, payload: bytes) -> Event:
-        self.sequence += 1
-        return Event(self.number, self.sequence, kind, self.time, payload)
+    def _event(self, kind: str, payload: bytes, time: float) -> Event:
+        self.sequence, self.time = self.sequence + 1, time
+        return Event(self.number, self.sequence, kind, time, payload)
 
     def creation(self) -> Event:
         """The first event: that there is such a model."""
         settings = {"name": self.name, "algorithm": self.algorithm, "parameters": self.parameters}
-        return self._event("create", orjson.dumps(settings))
+        return self._event("create", orjson.dumps(settings), self.created)
 
     @classmethod
-    def created(cls, event: Event) -> "Served":
+    def from_creation(cls, event: Event) -> "Served":
         """The model that a first event makes."""
         settings = orjson.loads(event.payload)
         served = cls(event.model, settings["name"], settings["algorithm"], settings["parameters"], event.time)
@@ -294,17 +302,18 @@ class Served:
         pending = self.pending
         if not pending:
             return []
-        oldest = self.now(clock) - limits.age
+        now = self.now(clock)
+        oldest = now - limits.age
         if len(pending) + room <= limits.pending and next(iter(pending.values())).time >= oldest:
             return []
         surplus = len(pending) + room - limits.pending
-        ids = []
+        ids: list[str] = []
         for identity, prediction in pending.items():
             if prediction.time >= oldest and len(ids) >= surplus:
                 break
             ids.append(identity)
         self._expire(ids)
-        return [self._event("expire", orjson.dumps(ids))]
+        return [self._event("expire", orjson.dumps(ids), now)]
 
     def _expire(self, ids: Iterable[str]) -> None:
         for identity in ids:
@@ -315,7 +324,8 @@ class Served:
     def predict(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
         """Predict; gives the events and one answer for each request, some of them Refused."""
         events = self.expire(clock, limits, len(requests))
-        now, accepted, answers = self.now(clock), _Lines(), []
+        now, accepted = self.now(clock), _Lines()
+        answers: list[Any] = []
         for request, text in requests:
             try:
                 identity = request.get("id")
@@ -337,7 +347,7 @@ class Served:
             accepted.add(text, identity, prediction)
             answers.append({"id": identity, "prediction": prediction, "repeated": False})
         if accepted:
-            events.append(self._event("predict", accepted.payload()))
+            events.append(self._event("predict", accepted.payload(), now))
         return events, answers
 
     def _wait(self, identity: str, pending: Pending) -> None:
@@ -352,7 +362,8 @@ class Served:
     def reveal(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
         """Learn the truth about predictions that were given."""
         events = self.expire(clock, limits)
-        now, lines, answers = self.now(clock), [], []
+        now, lines = self.now(clock), []
+        answers: list[Any] = []
         for request, _ in requests:
             try:
                 identity, label = checked_id(request["id"]), checked_label(request["label"])
@@ -369,7 +380,7 @@ class Served:
             answers.append(self._revealed(identity, waiting, label, now))
             lines.append((identity, label))
         if lines:
-            events.append(self._event("reveal", orjson.dumps(lines)))
+            events.append(self._event("reveal", orjson.dumps(lines), now))
         return events, answers
 
     def _revealed(self, identity: str, waiting: Pending, label: Any, time: float) -> dict[str, Any]:
@@ -409,7 +420,8 @@ class Served:
     def learn(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
         """Predict and learn examples whose label is known; with an id only once."""
         events = self.expire(clock, limits)
-        now, accepted, answers = self.now(clock), _Lines(), []
+        now, accepted = self.now(clock), _Lines()
+        answers: list[Any] = []
         add_text, add_id, add_prediction = accepted.texts.append, accepted.ids.append, accepted.predictions.append
         for request, text in requests:  # of a batch each takes a few microseconds, so what is called here counts
             try:
@@ -438,7 +450,7 @@ class Served:
             add_id(identity)
             add_prediction(prediction)
         if accepted:
-            events.append(self._event("learn", accepted.payload()))
+            events.append(self._event("learn", accepted.payload(), now))
         return events, answers
 
     def _learned(
@@ -470,9 +482,10 @@ class Served:
                 self._revealed(identity, waiting, label, event.time)
         elif event.kind == "learn":
             for request, identity, given in zip(lines["requests"], lines["ids"], lines["predictions"], strict=True):
-                prediction = self._guess_and_teach(expanded(request["features"]), request["label"])
+                label = checked_label(request["label"])
+                prediction = self._guess_and_teach(expanded(request["features"]), label)
                 prediction = self._compared(prediction, given) if own else given
-                self._learned(identity, prediction, request["label"], orjson.dumps(request), event.time)
+                self._learned(identity, prediction, label, orjson.dumps(request), event.time)
         elif event.kind == "expire":
             self._expire(lines)
 

@@ -37,7 +37,7 @@ class Metrics:
         # Kept by hand, because the library's own counters, made for many threads, take a tenth of the time of a request.
         self._answers: dict[tuple[str, int], int] = {}
         self._times: dict[str, list[float]] = {}
-        self.registry.register(self)  # type: ignore[arg-type]
+        self.registry.register(self)
 
     def committed(self, events: int, seconds: float) -> None:
         """A group is on disk."""

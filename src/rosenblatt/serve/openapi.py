@@ -6,7 +6,7 @@ from typing import Any
 from rosenblatt._version import __version__
 from rosenblatt.learners import find, names
 from rosenblatt.multiclass import SCHEMES
-from rosenblatt.serve.examples import LARGEST, LONGEST_FEATURE, LONGEST_ID, LONGEST_LABEL, NAME
+from rosenblatt.serve.examples import LARGEST, LONGEST_ID, LONGEST_LABEL, LONGEST_NAME, NAME
 from rosenblatt.serve.learner import Limits
 
 __all__ = ["document"]
@@ -109,11 +109,11 @@ def _settings(algorithm: str) -> dict[str, Any] | None:
     return _object({"algorithm": {"const": algorithm}, "parameters": _object(properties, [])}, ["algorithm"])
 
 
-def document(limits: Limits) -> dict[str, Any]:
-    """The document."""
+def document(limits: Limits, guarded: bool) -> dict[str, Any]:
+    """The document; `guarded` says whether this service asks for tokens."""
     text = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
     number = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
-    word = {"type": "string", "maxLength": 200}
+    word = {"type": "string", "maxLength": LONGEST_NAME}
     learners = [settings for name in names() if (settings := _settings(name)) is not None]
     count = {"type": "integer", "minimum": 0}
     model = _object(
@@ -148,14 +148,14 @@ def document(limits: Limits) -> dict[str, Any]:
                 {
                     "type": "object",
                     "maxProperties": limits.features,
-                    "propertyNames": {"maxLength": LONGEST_FEATURE // 2},
+                    "propertyNames": {"maxLength": LONGEST_NAME},
                     "additionalProperties": {
                         "anyOf": [
                             number,
                             word,
                             {"type": "boolean"},
                             {"type": "null"},
-                            {"type": "array", "items": word, "maxItems": 100},
+                            {"type": "array", "items": word, "maxItems": limits.features},
                         ]
                     },
                 },
@@ -271,7 +271,7 @@ def document(limits: Limits) -> dict[str, Any]:
             ),
         },
     }
-    return {
+    whole: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {
             "title": "rosenblatt",
@@ -279,6 +279,9 @@ def document(limits: Limits) -> dict[str, Any]:
             "description": "Predict now, learn when the truth arrives, lose nothing.",
         },
         "paths": paths,
-        "security": [{"token": []}],
-        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "components": {"schemas": schemas},
     }
+    if guarded:
+        whole["security"] = [{"token": []}]
+        whole["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    return whole

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import orjson
 
-from rosenblatt.serve.examples import Refused
+from rosenblatt.serve.examples import Refused, checked_label
 from rosenblatt.serve.learner import Event, Served
 from rosenblatt.serve.store import Store
 
@@ -100,7 +100,7 @@ def replay(
     for event in log.events(log.models[name]):
         events += 1
         if served is None:
-            served = Served.created(event)
+            served = Served.from_creation(event)
             if algorithm is not None or parameters:
                 served = Served(served.number, name, algorithm or served.algorithm, parameters or {}, event.time)
                 served.sequence = event.sequence
@@ -139,7 +139,7 @@ def _score_log(event: Event, given: dict[str, Any], logged: dict[str, int]) -> N
     elif event.kind == "learn":
         for request, prediction in zip(lines["requests"], lines["predictions"], strict=True):
             logged["examples"] += 1
-            logged["mistakes"] += prediction != request["label"]
+            logged["mistakes"] += prediction != checked_label(request["label"])
     elif event.kind == "expire":
         for identity in lines:
             given.pop(identity, None)

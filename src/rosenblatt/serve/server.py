@@ -69,7 +69,7 @@ class _Server(uvicorn.Server):
             for connection in tuple(self.server_state.connections):
                 since = getattr(connection, "owing_since", None)
                 if since is not None and since < latest:
-                    connection.transport.abort()  # type: ignore[union-attr]
+                    connection.transport.abort()
         return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: Any) -> None:

@@ -471,7 +471,7 @@ def read_model(store: Store, number: int, limits: Limits, use_snapshot: bool = T
             log.warning("a snapshot cannot be read; the whole log is", extra={"model": number, "error": str(error)})
     for event in store.events(number, 0 if served is None else served.sequence):
         if served is None:
-            served = Served.created(event)
+            served = Served.from_creation(event)
             served.remembered = limits.remembered
         else:
             served.apply(event)

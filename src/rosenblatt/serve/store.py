@@ -10,6 +10,7 @@ import itertools
 import os
 import secrets
 import socket
+import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -102,7 +103,7 @@ def _explained() -> Iterator[None]:
         yield
     except sa.exc.DBAPIError as error:
         raise StoreError(" ".join(str(error.orig).split())) from error
-    except sa.exc.SQLAlchemyError as error:
+    except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
         raise StoreError(" ".join(str(error).split())) from error
 
 
