@@ -41,9 +41,9 @@ _NO_WEIGHT = np.zeros(0)
 MANY_LABELS = 65_536
 
 
-def positive(default: float, hint: str) -> Any:
-    """A parameter that must be greater than 0; the hint, what it does, ends the error message."""
-    return dataclasses.field(default=default, metadata={"positive": hint})
+def positive(default: float, hint: str, most: float = math.inf) -> Any:
+    """A parameter that must be greater than 0 and at most `most`; the hint, what it does, ends the error message."""
+    return dataclasses.field(default=default, metadata={"positive": hint, "most": most})
 
 
 class _Absent:
@@ -168,7 +168,7 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
         for field in dataclasses.fields(cast("DataclassInstance", self)):
             hint = field.metadata.get("positive")
             if hint is not None:
-                self._check_positive(field.name, hint)
+                self._check_positive(field.name, hint, field.metadata["most"])
         words = {"on_zero": list(protocol.ON_ZERO), "multiclass": list(SCHEMES)} | self._words
         for parameter, allowed in words.items():
             self._check_word(parameter, allowed)
@@ -176,11 +176,12 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
         if getattr(self, "max_support", None) is not None:
             self._check_count("max_support", "None keeps all.")
 
-    def _check_positive(self, parameter: str, hint: str) -> None:
+    def _check_positive(self, parameter: str, hint: str, most: float = math.inf) -> None:
         value = getattr(self, parameter)
-        if not is_real(value) or not 0 < value < float("inf"):
+        if not is_real(value) or not 0 < value < math.inf or value > most:
+            limit = f" and at most {most:g}" if most < math.inf else ""
             raise ValueError(
-                f"`{parameter}` of {type(self).__name__} must be a number greater than 0; got {value!r}. {hint}"
+                f"`{parameter}` of {type(self).__name__} must be a number greater than 0{limit}; got {value!r}. {hint}"
             )
 
     def _check_word(self, parameter: str, allowed: list[Any]) -> None:

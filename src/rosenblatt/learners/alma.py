@@ -58,15 +58,13 @@ class ALMA(OnlineParameters, LinearClassifier, step=step):
 
     _words: ClassVar = {"readout": ["last", "average"]}
 
-    alpha: float = positive(0.9, "Values below 1 ask for a margin.")
+    alpha: float = positive(0.9, "Values below 1 ask for a margin.", most=1.0)
     B: float | None = None
     C: float = positive(math.sqrt(2.0), "Larger values take larger steps.")
     readout: str = "last"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.alpha > 1:
-            raise ValueError(f"`alpha` of ALMA must be at most 1; got {self.alpha!r}. At 1 it asks for no margin.")
         if self.B is not None:
             self._check_positive("B", "None takes the theorem's √8 / alpha.")
 

@@ -16,6 +16,7 @@ import orjson
 from rosenblatt import model_file
 from rosenblatt._load import restore
 from rosenblatt._progressive import Pupil
+from rosenblatt.checks import is_real
 from rosenblatt.learners import find
 from rosenblatt.model import Model
 from rosenblatt.model_file import Saved
@@ -106,6 +107,11 @@ def _as_refused(error: Exception) -> Refused:
     return error if isinstance(error, Refused) else Refused(409, str(error))
 
 
+def range_of(field: dataclasses.Field[Any]) -> tuple[float, float] | None:
+    """From where to where a parameter that must be greater than 0 may go in a service; None: it is not such a one."""
+    return (1e-6, min(1e6, field.metadata["most"])) if field.metadata.get("positive") else None
+
+
 def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
     """A learner for streams by its name, its parameters checked."""
     try:
@@ -132,6 +138,13 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
         ):
             raise Refused(
                 422, f"`{field.name}` of {learner.__name__} must be true or false; got {parameters[field.name]!r}."
+            )
+        limits, value = range_of(field), parameters.get(field.name, field.default)
+        if limits is not None and is_real(value) and not limits[0] <= value <= limits[1]:
+            raise Refused(
+                422,
+                f"`{field.name}` of {learner.__name__} must lie between {limits[0]:g} and {limits[1]:g} here; got {value!r}. "
+                f"{field.metadata['positive']}",
             )
     try:
         estimator = learner(**parameters)
