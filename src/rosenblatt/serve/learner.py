@@ -21,7 +21,10 @@ from rosenblatt.model import Model
 from rosenblatt.model_file import Saved
 from rosenblatt.serve.examples import LONGEST_LABEL, Refused, checked_id, checked_label, expanded
 
-__all__ = ["Event", "Limits", "Pending", "Served", "new_estimator"]
+__all__ = ["SMALLEST", "Event", "Limits", "Pending", "Served", "new_estimator"]
+
+SMALLEST = 1e-6
+"""Rates and the like may lie between this and its inverse: a service has to go on, whatever it is given."""
 
 POINTS = 256
 """So many points of the learning curve are kept at most."""
@@ -125,14 +128,14 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
                 f"`parameters` of {learner.__name__} may be {', '.join(known)}; got {name[:60]!r}. Check the spelling.",
             )
     for field in fields:
-        if (
-            isinstance(field.default, bool)
-            and type(parameters.get(field.name, True)) is not bool
-            and field.name != "shuffle"
-        ):
+        value = parameters.get(field.name, field.default)
+        if field.metadata.get("positive") and type(value) in (int, float) and not SMALLEST <= value <= 1 / SMALLEST:
             raise Refused(
-                422, f"`{field.name}` of {learner.__name__} must be true or false; got {parameters[field.name]!r}."
+                422,
+                f"`{field.name}` of {learner.__name__} must lie between {SMALLEST:g} and {1 / SMALLEST:g} here; got {value:g}.",
             )
+        if isinstance(field.default, bool) and type(value) is not bool and field.name != "shuffle":
+            raise Refused(422, f"`{field.name}` of {learner.__name__} must be true or false; got {value!r}.")
     try:
         estimator = learner(**parameters)
         if hasattr(estimator, "_check_parameters"):

@@ -7,7 +7,7 @@ from rosenblatt._version import __version__
 from rosenblatt.learners import find, names
 from rosenblatt.multiclass import SCHEMES
 from rosenblatt.serve.examples import LARGEST, LONGEST_ID, LONGEST_LABEL, LONGEST_NAME, NAME
-from rosenblatt.serve.learner import Limits
+from rosenblatt.serve.learner import SMALLEST, Limits
 
 __all__ = ["document"]
 
@@ -99,7 +99,12 @@ def _settings(algorithm: str) -> dict[str, Any] | None:
     properties: dict[str, Any] = {}
     for field in dataclasses.fields(learner) if dataclasses.is_dataclass(learner) else ():
         if field.metadata.get("positive"):
-            properties[field.name] = {"type": "number", "minimum": 1e-3, "maximum": 1e3, "default": field.default}
+            properties[field.name] = {
+                "type": "number",
+                "minimum": SMALLEST,
+                "maximum": 1 / SMALLEST,
+                "default": field.default,
+            }
         elif field.name in ("fit_intercept", "balanced"):
             properties[field.name] = {"type": "boolean", "default": field.default}
         elif field.name == "multiclass":
