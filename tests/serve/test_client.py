@@ -126,6 +126,7 @@ def test_replay_checks_rebuilds_and_asks_what_if(tmp_path):
 
 
 def schemathesis(server, *options):
+    server.get("/openapi.json")  # making it loads every learner, and schemathesis waits 10 seconds for it
     command = [
         sys.executable, "-m", "schemathesis.cli", "run", f"{server.address}/openapi.json", "--checks", "all",
         "--max-examples", "15",

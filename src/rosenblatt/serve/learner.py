@@ -22,7 +22,10 @@ from rosenblatt.model import Model
 from rosenblatt.model_file import Saved
 from rosenblatt.serve.examples import LONGEST_LABEL, Refused, checked_id, checked_label, expanded
 
-__all__ = ["Event", "Limits", "Pending", "Served", "new_estimator"]
+__all__ = ["SMALLEST", "Event", "Limits", "Pending", "Served", "new_estimator"]
+
+SMALLEST = 1e-6
+"""Rates and the like may lie between this and its inverse: a service has to go on, whatever it is given."""
 
 POINTS = 256
 """So many points of the learning curve are kept at most."""
@@ -109,7 +112,7 @@ def _as_refused(error: Exception) -> Refused:
 
 def range_of(field: dataclasses.Field[Any]) -> tuple[float, float] | None:
     """From where to where a parameter that must be greater than 0 may go in a service; None: it is not such a one."""
-    return (1e-6, min(1e6, field.metadata["most"])) if field.metadata.get("positive") else None
+    return (SMALLEST, min(1 / SMALLEST, field.metadata["most"])) if field.metadata.get("positive") else None
 
 
 def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
@@ -131,21 +134,16 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
                 f"`parameters` of {learner.__name__} may be {', '.join(known)}; got {name[:60]!r}. Check the spelling.",
             )
     for field in fields:
-        if (
-            isinstance(field.default, bool)
-            and type(parameters.get(field.name, True)) is not bool
-            and field.name != "shuffle"
-        ):
-            raise Refused(
-                422, f"`{field.name}` of {learner.__name__} must be true or false; got {parameters[field.name]!r}."
-            )
-        limits, value = range_of(field), parameters.get(field.name, field.default)
+        value = parameters.get(field.name, field.default)
+        limits = range_of(field)
         if limits is not None and is_real(value) and not limits[0] <= value <= limits[1]:
             raise Refused(
                 422,
                 f"`{field.name}` of {learner.__name__} must lie between {limits[0]:g} and {limits[1]:g} here; got {value!r}. "
                 f"{field.metadata['positive']}",
             )
+        if isinstance(field.default, bool) and type(value) is not bool and field.name != "shuffle":
+            raise Refused(422, f"`{field.name}` of {learner.__name__} must be true or false; got {value!r}.")
     try:
         estimator = learner(**parameters)
         if hasattr(estimator, "_check_parameters"):
