@@ -22,7 +22,7 @@ from rosenblatt.model import Model
 from rosenblatt.model_file import Saved
 from rosenblatt.serve.examples import LONGEST_LABEL, Refused, checked_id, checked_label, expanded
 
-__all__ = ["SMALLEST", "Event", "Limits", "Pending", "Served", "new_estimator"]
+__all__ = ["Event", "Limits", "Pending", "Served", "new_estimator"]
 
 SMALLEST = 1e-6
 """Rates and the like may lie between this and its inverse: a service has to go on, whatever it is given."""
