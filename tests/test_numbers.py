@@ -157,3 +157,25 @@ def test_a_matrix_that_would_not_fit_is_refused():
         rb.AROW(covariance="full").fit(X, [0, 1])
     model = rb.AROW(covariance="full").partial_fit(np.eye(3), [0, 1, 0])
     assert model.coef_.shape == (1, 3)
+
+
+@EACH
+@pytest.mark.parametrize("scheme", ["max", "ovr"])
+@pytest.mark.parametrize("value", [1e155, 1e308])
+def test_a_refused_example_of_many_classes_leaves_no_trace(name, scheme, value):
+    if name == "parallel":
+        pytest.skip("two classes")
+    X, y = blobs(40, 4, 3, seed=1)
+    model = clone(RULES[name]).set_params(multiclass=scheme).partial_fit(X, y, classes=range(3))
+    refused = 0
+    for label in range(3):
+        for signs in ([1, 1, 1, 1], [1, -1, 1, -1], [-1, -1, -1, -1]):
+            before = memory(model)
+            try:
+                model.learn_one(value * np.array(signs, dtype=float), label)
+            except ValueError as error:
+                assert "overflows" in str(error)
+                assert differences(memory(model), before) == []
+                refused += 1
+    assert refused > 0
+    finite(model)

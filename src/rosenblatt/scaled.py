@@ -143,7 +143,8 @@ def start_over(v: Any, bias: Any, u: Any, u_bias: Any, k: Any, scales: Any) -> N
 @njit(**NOGIL)
 def grown(square: Any, shrink: Any, tau: Any, product: Any, norm: Any) -> Any:
     """‖shrink w + tau z‖² from ‖w‖², <w, z> and ‖z‖²."""
-    return max(0.0, shrink * shrink * square + 2.0 * shrink * tau * product + tau * tau * norm)
+    result = shrink * shrink * square + 2.0 * shrink * tau * product + tau * tau * norm
+    return 0.0 if result < 0.0 else result  # noqa: FURB136 - max() would hide NaN
 
 
 @njit(**NOGIL)
@@ -292,6 +293,7 @@ def many_classes(
             goal = settings.target if settings.target < math.inf else 0.0
 
             norm = squared_norm(x) + settings.bias
+            check += norm * 0.0  # before anything has moved
             moved = 0
             loss = 0.0
             longest = 0.0
@@ -330,7 +332,7 @@ def many_classes(
                     elif check == 0.0:
                         longest = abs(tau)
                         move_stacked(weights, scales, shrink, tau, norm, moved)
-            if not (check == 0.0 and norm < math.inf):
+            if check != 0.0:
                 result = BAD_VALUE
                 break
             sums[AGE] += importance
