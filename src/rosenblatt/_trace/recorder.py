@@ -106,7 +106,7 @@ class Recorder:
             made = model.state.counts - counts
             x = example(table, int(one[0]), model.rule.fit_intercept)
             moves = model.state.log_steps[0].copy() if made[protocol.UPDATES] else np.zeros(model.vectors)
-            if made[protocol.UPDATES] and not made[protocol.LOGGED]:
+            if made[protocol.UPDATES] and model.memory.arrays:
                 moves = None  # not a multiple of the example: rules that shrink w or keep variances log nothing
             model.state.counts[protocol.LOGGED] = 0
             self._record(model, int(one[0]), int(y[one[0]]), x, moves, not made[protocol.MISTAKES])
