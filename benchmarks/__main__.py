@@ -5,10 +5,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import core, files, proofs
+from . import commands, core, files, proofs
 from .harness import Options, Row, environment, show, write
 
-BENCHMARKS = {**core.BENCHMARKS, **proofs.BENCHMARKS, **files.BENCHMARKS}
+BENCHMARKS = {**core.BENCHMARKS, **proofs.BENCHMARKS, **files.BENCHMARKS, **commands.BENCHMARKS}
 DEFAULT_FILE = Path(__file__).parent / "results" / "core.json"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sklearn.linear_model
 from scipy.sparse import csr_matrix
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 import rosenblatt
 

@@ -7,7 +7,6 @@ sides find them in the system's memory.
 import contextlib
 import functools
 import gc
-import json
 import subprocess
 import sys
 import tempfile
@@ -23,12 +22,10 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from rosenblatt.data import open_stream
-from rosenblatt.learners.perceptron import step
-from rosenblatt.model import Model, Rule
 
 from . import data
-from .fresh import peak
 from .harness import SMALLER, Options, Row, compare, measure
+from .one_pass import learn
 
 __all__ = ["BENCHMARKS"]
 
@@ -86,17 +83,6 @@ def parse(path: Path, threads: int) -> None:
         pass
 
 
-def learn(path: Path, **options: Any) -> Model:
-    """One pass of the perceptron over a file."""
-    model = Model(Rule(step, (1.0,), target=0.0), n_features=0)
-    stream = open_stream(path, **options)
-    for batch in stream:
-        model.add_class(*stream.labels[len(model.classes) :])
-        model.add_features(stream.encoder.n_features)
-        model.run(batch.table(model.n_features), batch.codes, batch.weights, np.arange(batch.size))
-    return model
-
-
 def learn_with_vw(path: Path) -> None:
     import vowpalwabbit  # type: ignore[import-not-found]
 
@@ -136,15 +122,9 @@ def seconds_per_gigabyte(work: Callable[[], Any], size: int, cpu: list[float]) -
 
 def megabytes_of_process(path: Path) -> float:
     """The peak of the memory of a process that learns from a file."""
-    code = f"from pathlib import Path; from benchmarks import files; files.report_memory(Path({str(path)!r}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return float(json.loads(done.stdout)) / 1e6
-
-
-def report_memory(path: Path) -> None:
-    """Called in a process of its own; what the benchmarks import is part of its peak."""
-    learn(path)
-    print(json.dumps(peak()))
+    command = [sys.executable, "-m", "benchmarks.one_pass", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent)
+    return float(done.stdout) / 1e6
 
 
 # ---- benchmarks ----

@@ -7,10 +7,10 @@ Prints one JSON object. Run by the benchmarks `first-fit` and `memory`.
 
 import argparse
 import json
-import sys
 import time
-from pathlib import Path
 from typing import Any
+
+from .peak_memory import peak
 
 started = time.perf_counter()
 
@@ -43,17 +43,6 @@ def first_fit(make: Any, kind: str, rows: int) -> dict[str, float]:
     start, start_cpu = time.perf_counter(), time.process_time()
     fit(make, X, y)
     return {"imports": imports, "first": time.perf_counter() - start, "cpu": time.process_time() - start_cpu}
-
-
-def peak() -> int:
-    """The peak of this process's memory. On Linux not `ru_maxrss`, which a process inherits from the one that started it."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) * 1024
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def memory(make: Any, kind: str, rows: int) -> dict[str, float]:

@@ -29,6 +29,18 @@ LEARNERS = {
     "PA": rb.PassiveAggressive(variant="PA"),
     "PA-I": rb.PassiveAggressive(C=0.01),
     "PA-II": rb.PassiveAggressive(C=0.01, variant="PA-II"),
+    "PA-I, averaged": rb.PassiveAggressive(C=0.01, readout="average"),
+    "ROMMA": rb.ROMMA(),
+    "ROMMA, aggressive": rb.ROMMA(variant="aggressive"),
+    "ALMA": rb.ALMA(),
+    "SOP": rb.SecondOrderPerceptron(),
+    "SOP, full": rb.SecondOrderPerceptron(covariance="full"),
+    "AROW": rb.AROW(),
+    "AROW, full": rb.AROW(covariance="full"),
+    "SCW-I": rb.SoftConfidenceWeighted(C=0.1),
+    "SCW-II": rb.SoftConfidenceWeighted(C=0.1, variant="SCW-II"),
+    "SCW-I, full": rb.SoftConfidenceWeighted(C=0.1, covariance="full"),
+    "parallel": rb.ParallelPerceptron(),
     "winnow": rb.Winnow(eta=0.1),
     "winnow, balanced": rb.Winnow(eta=0.1, balanced=True),
     "scikit-learn's Perceptron": ScikitPerceptron(),
@@ -45,6 +57,9 @@ def main(names: list[str]) -> None:
             continue
         cells = []
         for X, y in data.values():
+            if len(set(y)) > 2 and isinstance(learner, rb.ParallelPerceptron):
+                cells.append("")
+                continue
             model = make_pipeline(MinMaxScaler((-1.0, 1.0)), learner)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)

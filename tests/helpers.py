@@ -29,6 +29,17 @@ STREAMING = {
     "PA": rb.PassiveAggressive(variant="PA"),
     "PA-I": rb.PassiveAggressive(variant="PA-I", C=0.3),
     "PA-II": rb.PassiveAggressive(variant="PA-II", C=0.7, fit_intercept=False),
+    "PA-average": rb.PassiveAggressive(C=0.3, readout="average"),
+    "ROMMA": rb.ROMMA(),
+    "ROMMA-aggressive": rb.ROMMA(variant="aggressive", readout="average"),
+    "ALMA": rb.ALMA(),
+    "ALMA-average": rb.ALMA(alpha=0.5, readout="average", fit_intercept=False),
+    "SOP": rb.SecondOrderPerceptron(a=0.5),
+    "SOP-full": rb.SecondOrderPerceptron(covariance="full", fit_intercept=False),
+    "AROW": rb.AROW(r=0.7),
+    "AROW-full": rb.AROW(covariance="full", readout="average"),
+    "SCW-I": rb.SoftConfidenceWeighted(C=0.5),
+    "SCW-II": rb.SoftConfidenceWeighted(variant="SCW-II", phi=0.7, readout="average"),
     "Winnow": rb.Winnow(),
     "Winnow-balanced": rb.Winnow(balanced=True, eta=0.1),
 }
@@ -106,6 +117,8 @@ def model_memory(model, scratch=False):
         facts[name] = getattr(state, name)[:d].tobytes()
     for name in ("bias", "v_bias", "u_bias"):
         facts[name] = getattr(state, name).tobytes()
+    for number, array in enumerate(model.memory.content(d)):
+        facts[f"memory {number}"] = array.tobytes()
     if model.support is not None:
         support = model.support
         rows = _dense(support.rows).astype(model.dtype)
@@ -183,9 +196,9 @@ def fitted(estimator, run, sparse=False):
     )
 
 
-def followed(estimator, step, run, **kwargs):
+def followed(estimator, step, run, learn=oracles.learn, **kwargs):
     """The oracle's run for as many epochs as the estimator took, which must have had a reason to stop before its last."""
-    oracle = oracles.learn(step, **(run | {"epochs": estimator.n_iter_}), **kwargs)
+    oracle = learn(step, **(run | {"epochs": estimator.n_iter_}), **kwargs)
     if estimator.n_iter_ < run["epochs"] and oracle.mistakes_per_epoch[-1] != 0:
         *earlier, last = oracle.epoch_ends
         assert any(np.array_equal(W, last) for W in earlier), "neither done nor in a cycle"
@@ -196,6 +209,7 @@ def followed(estimator, step, run, **kwargs):
 def last_weights(estimator):
     """The last weights of a run, whatever it is read out as, with the bias in the last column."""
     model = estimator.model_
-    w = model.state.w[: model.n_features]
+    w, bias = model.last()
+    w = w[: model.n_features]
     w = w[None, :] if w.ndim == 1 else w[:, : model.vectors].T
-    return np.hstack([w, model.state.bias[:, None]])
+    return np.hstack([w, bias[:, None]])

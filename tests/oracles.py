@@ -163,6 +163,176 @@ def passive_aggressive(variant, C=1.0):
     return step
 
 
+def learn_shrinking(step, X, y, *, classes=2, scheme="max", on_zero="update", bias=True, W=None, weight=None, epochs=1):
+    """The same for rules that shrink w: `step(margin, is a mistake, ‖x‖², ‖w‖², steps taken, weight)` gives factor and step."""
+    vectors = 1 if classes == 2 else classes
+    run = Run(np.zeros((vectors, X.shape[1] + 1)) if W is None else np.array(W, dtype=float))
+    taken = np.zeros(vectors)
+    weight = np.ones(len(X)) if weight is None else weight
+    for _ in range(epochs):
+        before = run.mistakes, run.updates
+        for x, true, c in zip(X, y, weight, strict=True):
+            if c == 0:
+                continue
+            z, s = np.append(x, float(bias)), scores(run.W, x)
+            moved = False
+            if vectors == 1 or scheme == "ovr":
+                signs = np.where(np.arange(vectors) == (true if vectors > 1 else 1 - true), 1.0, -1.0)
+                parts = [(np.eye(vectors)[k] * signs[k], signs[k] * s[k], [k], signs[k] > 0) for k in range(vectors)]
+            if vectors == 1:
+                wrong = is_mistake(signs[0] * s[0], true == 1, on_zero)
+            else:
+                rival = max((k for k in range(classes) if k != true), key=lambda k: (s[k], -k))
+                wrong = is_mistake(s[true] - s[rival], true < rival, on_zero)
+                if scheme != "ovr":
+                    share = shares(scheme, s, true, rival)
+                    margin = s[true] - s[rival] if scheme == "all" else share @ s
+                    parts = [(share, margin, range(vectors), true < rival)]
+            for share, margin, own, first in parts:
+                q, length = share @ share * (z @ z), (run.W[own] ** 2).sum()
+                if q == 0:
+                    continue
+                shrink, tau = step(margin, is_mistake(margin, first, on_zero), q, length, taken[own[0]], c)
+                if (shrink, tau) != (1.0, 0.0):
+                    run.W[own] = shrink * run.W[own]
+                    run.W = run.W + tau * np.outer(share, z)
+                    taken[own] += 1
+                    moved = True
+            run.mistakes += wrong
+            run.updates += moved
+            run.examples += 1
+            run.after.append((run.W.copy(), c))
+        run.mistakes_per_epoch.append(run.mistakes - before[0])
+        run.epoch_ends.append(run.W.copy())
+        if (run.mistakes, run.updates) == before:
+            break
+    return run
+
+
+def romma(aggressive):
+    """The shortest w' with y <w', x> >= 1 and <w', w> >= ‖w‖², both with equality unless the first alone will do."""
+
+    def step(margin, wrong, q, length, steps, c):
+        asked, part = max(1.0, c), min(1.0, c)
+        if not (wrong or (aggressive and margin < asked)):
+            return 1.0, 0.0
+        gram = np.array([[length, margin], [margin, q]])
+        if asked * margin >= q * length or np.linalg.det(gram) <= 1e-8 * length * q:
+            shrink, tau = 0.0, asked / q  # the new condition alone
+        else:
+            shrink, tau = np.linalg.solve(gram, [length, asked])
+        return 1 + part * (shrink - 1), part * tau
+
+    return step
+
+
+def alma(alpha, B, C):
+    def step(margin, wrong, q, length, steps, c):
+        k = steps + 1
+        if margin / math.sqrt(q) > (1 - alpha) * B / math.sqrt(k):
+            return 1.0, 0.0
+        eta = min(c, 1.0) * C / math.sqrt(k) / math.sqrt(q)
+        shrink = 1 / max(1.0, math.sqrt(length + 2 * eta * margin + eta**2 * q))
+        return shrink, shrink * eta
+
+    return step
+
+
+def learn_second_order(
+    step, X, y, *, classes=2, scheme="max", on_zero="update", bias=True, W=None, weight=None, epochs=1, initial=1.0, full=False
+):  # fmt: skip
+    """The same for rules that keep Σ: `step(margin, is a mistake, variance, weight)` gives alpha and beta.
+
+    Σ is a matrix for each weight vector, the bias in its last row; off its diagonal it is kept at 0 unless `full`.
+    """
+    vectors, size = (1 if classes == 2 else classes), X.shape[1] + 1
+    run = Run(np.zeros((vectors, size)) if W is None else np.array(W, dtype=float))
+    run.sigma = np.array([initial * np.eye(size)] * vectors)
+    weight = np.ones(len(X)) if weight is None else weight
+    for _ in range(epochs):
+        before = run.mistakes, run.updates
+        for x, true, c in zip(X, y, weight, strict=True):
+            if c == 0:
+                continue
+            s = scores(run.W, x)
+            z = np.append(x, float(bias))
+            along = [np.append(S.diagonal()[:-1] * x, S[-1, -1] * z[-1]) if not full else S @ z for S in run.sigma]
+            terms = [g * z for g in along]
+            add = (lambda t: float(lane_sum(t))) if vectors == 1 else (lambda t: float(np.cumsum(t)[-1]))
+            variances = [add(t[:-1]) + t[-1] for t in terms]
+            if vectors == 1:
+                sign = 1.0 if true == 1 else -1.0
+                wrong = is_mistake(sign * s[0], true == 1, on_zero)
+                asked = [(0, sign, sign * s[0], wrong, variances[0])]
+            else:
+                rival = max((k for k in range(classes) if k != true), key=lambda k: (s[k], -k))
+                wrong = is_mistake(s[true] - s[rival], true < rival, on_zero)
+                if scheme == "ovr":
+                    signs = np.where(np.arange(classes) == true, 1.0, -1.0)
+                    asked = [
+                        (k, signs[k], signs[k] * s[k], is_mistake(signs[k] * s[k], k == true, on_zero), variances[k])
+                        for k in range(classes)
+                    ]
+                else:
+                    share = shares(scheme, s, true, rival)
+                    order = [true, rival] + [k for k in range(classes) if k not in (true, rival) and share[k] != 0]
+                    total = 0.0
+                    for k in order:
+                        total += share[k] * share[k] * variances[k]
+                    asked = [(k, share[k], s[true] - s[rival], wrong, total) for k in order]
+            moved = False
+            for k, sign, margin, own_wrong, variance in asked:
+                alpha, beta = step(margin, own_wrong, variance, c) if variance > 0 else (0.0, 0.0)
+                run.W[k] = run.W[k] + (sign * alpha) * along[k]
+                outer = np.outer(along[k], along[k])
+                run.sigma[k] = run.sigma[k] - (sign * sign * beta) * (outer if full else np.diag(outer.diagonal()))
+                moved |= alpha != 0 or beta != 0
+            run.mistakes += wrong
+            run.updates += moved
+            run.examples += 1
+            run.after.append((run.W.copy(), c))
+        run.mistakes_per_epoch.append(run.mistakes - before[0])
+        run.epoch_ends.append(run.W.copy())
+        if (run.mistakes, run.updates) == before:
+            break
+    return run
+
+
+def arow(r=1.0):
+    def step(margin, wrong, variance, c):
+        beta = 1.0 / (variance + r / c)
+        return (max(0.0, 1.0 - margin) * beta, beta) if margin < 1 else (0.0, 0.0)
+
+    return step
+
+
+def second_order_perceptron():
+    def step(margin, wrong, variance, c):
+        beta = 1.0 / (variance + 1.0 / c)
+        return ((1.0 - margin) * beta, beta) if wrong else (0.0, 0.0)
+
+    return step
+
+
+def soft_confidence_weighted(variant, C=1.0, phi=1.0):
+    """With the paper's own letters and formulas."""
+
+    def step(m, wrong, v, c):
+        Cc, psi, zeta = C * c, 1 + phi**2 / 2, 1 + phi**2
+        if phi * math.sqrt(v) - m <= 0:
+            return 0.0, 0.0
+        if variant == "SCW-I":
+            alpha = min(Cc, max(0, (-m * psi + math.sqrt(m**2 * phi**4 / 4 + v * phi**2 * zeta)) / (v * zeta)))
+        else:
+            n = v + 1 / (2 * Cc)
+            gamma = phi * math.sqrt(phi**2 * m**2 * v**2 + 4 * n * v * (n + v * phi**2))
+            alpha = max(0, (-(2 * m * n + phi**2 * m * v) + gamma) / (2 * (n**2 + n * v * phi**2)))
+        u = (-alpha * v * phi + math.sqrt(alpha**2 * v**2 * phi**2 + 4 * v)) ** 2 / 4
+        return (alpha, alpha * phi / (math.sqrt(u) + v * alpha * phi)) if alpha > 0 else (0.0, 0.0)
+
+    return step
+
+
 def winnow_link(balanced):
     exp = np.vectorize(math.exp, otypes=[float])
     return (lambda V: exp(V) - exp(-V)) if balanced else exp

@@ -27,7 +27,9 @@ EACH_STREAMING = pytest.mark.parametrize("name", STREAMING)
 
 CHECKED = [
     rb.Perceptron(), rb.AveragedPerceptron(), rb.VotedPerceptron(), rb.PocketPerceptron(), rb.BatchPerceptron(),
-    rb.MarginPerceptron(), rb.PassiveAggressive(), rb.Winnow(balanced=True), rb.Winnow(), user_rules.Cautious(),
+    rb.MarginPerceptron(), rb.PassiveAggressive(), rb.SecondOrderPerceptron(), rb.AROW(), rb.AROW(covariance="full"),
+    rb.SoftConfidenceWeighted(), rb.ROMMA(), rb.ROMMA(variant="aggressive"), rb.ALMA(), rb.ParallelPerceptron(),
+    rb.Winnow(balanced=True), rb.Winnow(), user_rules.Cautious(),
     user_rules.Mean(), user_rules.Vote(),
 ]  # fmt: skip
 

@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -83,7 +84,7 @@ def test_streams_of_dicts_go_on(name, path):
     def stream(numbers):
         rng = np.random.default_rng(1)
         for t in range(80):
-            x = {("w%d" % j if j % 2 else int(j)): 1.0 for j in rng.integers(0, 5 + t // 4, 4)}
+            x = {(f"w{j}" if j % 2 else int(j)): 1.0 for j in rng.integers(0, 5 + t // 4, 4)}
             label = "abc"[int(rng.integers(3 if t > 30 else 2))]
             if t in numbers:
                 yield x, label
@@ -320,7 +321,7 @@ TAMPERED = {
 @pytest.mark.parametrize("name", TAMPERED)
 def test_a_tampered_file_with_a_good_checksum(name, model):
     change(model, TAMPERED[name])
-    with pytest.raises((BadModel, ValueError), match="model|algorithm"):
+    with pytest.raises((BadModel, ValueError), match=r"model|algorithm"):
         rb.load(model)
 
 
@@ -370,7 +371,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(model):
     with pytest.raises(ValueError, match="A model file holds"):
         bad.save(model)
     assert model.read_bytes() == before
-    assert os.listdir(model.parent) == [model.name]
+    assert [path.name for path in model.parent.iterdir()] == [model.name]
 
 
 def test_a_full_disk_leaves_the_old_file(model):
@@ -387,14 +388,14 @@ def test_a_full_disk_leaves_the_old_file(model):
     run = subprocess.run([sys.executable, "-c", script, model], capture_output=True, text=True, check=True)
     assert "File too large" in run.stdout
     assert model.read_bytes() == before
-    assert os.listdir(model.parent) == [model.name]
+    assert [path.name for path in model.parent.iterdir()] == [model.name]
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 def test_a_device_without_room():
     with pytest.raises(OSError, match="No space left"):
         rb.Perceptron().fit(*blobs()).save("/dev/full")
-    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
 
 
 def test_permissions_and_links_are_kept(model):

@@ -42,6 +42,31 @@ def test_the_same_step_gives_the_same_model(name):
         assert np.array_equal(clone(own).fit(csr(X), y).coef_, clone(built_in).fit(X, y).coef_)
 
 
+def test_a_rule_of_second_order():
+    X, y = blobs(60, 9, 3, seed=1)
+    assert_same_model(user_rules.Unsure(r=0.5).partial_fit(X, y), rb.AROW(r=0.5).partial_fit(csr(X), y))
+
+
+def test_a_rule_that_shrinks_the_weights():
+    X, y = blobs(60, 9, seed=1)
+    model = user_rules.InTheBall(fit_intercept=False).partial_fit(X, y)
+    w, k = np.zeros(9), 0
+    for x, sign in zip(X, 2 * y - 1, strict=True):
+        if sign * (w @ x) <= 0:
+            w = w + sign * x / np.sqrt(k + 1)
+            w, k = w / max(1.0, np.linalg.norm(w)), k + 1
+    np.testing.assert_allclose(model.coef_[0], w, rtol=1e-9)
+    assert model.updates_ == k
+
+
+def test_what_is_no_sum_of_examples_cannot_vote():
+    with pytest.raises(ValueError, match=r"must be 'last' or 'average'; got 'vote' for `Odd`\. Its weights"):
+
+        @rb.rule(readout="vote")
+        def Odd(margin, variance, weight):
+            return 0.0, 0.0
+
+
 def test_it_is_an_estimator_named_after_the_function():
     model = user_rules.Cautious(C=0.25, max_iter=7)
     assert repr(model) == "Cautious(C=0.25, max_iter=7)"
@@ -164,11 +189,10 @@ import json, sys
 import numpy as np
 sys.path.insert(0, {folder!r})
 import my_rules
-from rosenblatt.compiling import compile_step
 
 X = np.arange(40.0).reshape(10, 4) - 20
 model = my_rules.Mine(C=0.25).fit(X, np.arange(10) % 2)
-kernels = compile_step(type(model)._step)
+kernels = model.model_._kernels
 stats = [(k.stats.cache_hits, k.stats.cache_misses) for k in vars(kernels).values() if hasattr(k, "stats")]
 hits = sum(sum(h.values()) for h, _ in stats)
 misses = sum(sum(m.values()) for _, m in stats)

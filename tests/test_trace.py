@@ -510,3 +510,20 @@ def test_a_comparator_of_ones_own():
     assert np.isclose(run.comparator.margin, 3 / np.sqrt(17))
     assert all(step.squeeze.holds for step in run)
     assert trace(**WALK, comparator=None).comparator is None
+
+
+@pytest.mark.parametrize("algorithm", ["AROW", "SoftConfidenceWeighted", "second-order", "ROMMA", "ALMA"])
+@pytest.mark.parametrize("y", [[-1, 1, 1, 1, -1], ["a", "b", "c", "b", "a"]])
+def test_rules_that_add_more_than_a_multiple_of_the_example(algorithm, y):
+    run = trace(TABLE["X"], y, algorithm=algorithm, max_iter=2)
+    moved = 0
+    for step in run.steps:
+        np.testing.assert_allclose(step.before + step.update, step.after, atol=1e-12)
+        moved += bool(np.any(step.update))
+    assert moved == run.total_updates > 0
+    assert run.to_text().count("+ [") >= moved
+
+
+def test_a_committee_has_no_trace():
+    with pytest.raises(ValueError, match="whose perceptrons vote"):
+        trace(TABLE["X"], TABLE["y"], algorithm="ParallelPerceptron")

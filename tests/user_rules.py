@@ -70,3 +70,20 @@ def Whole(margin, eta0=1):
 @rosenblatt.rule
 def Given(margin, tau=1.0):
     return tau if margin <= 0 else 0.0
+
+
+@rosenblatt.rule(target=1.0)
+def Unsure(margin, variance, weight, r=1.0):
+    """Of second order: it keeps variances."""
+    beta = 1.0 / (variance + r / weight) if margin < 1.0 else 0.0
+    return (1.0 - margin) * beta, beta
+
+
+@rosenblatt.rule
+def InTheBall(margin, sq_norm, w_sq_norm, steps, weight, rate=1.0):
+    """It shrinks the weights: the perceptron inside the unit ball."""
+    if margin > 0:
+        return 1.0, 0.0
+    tau = rate * weight / math.sqrt(steps + 1.0)
+    shrink = 1.0 / math.sqrt(max(1.0, w_sq_norm + 2.0 * tau * margin + tau * tau * sq_norm))
+    return shrink, shrink * tau

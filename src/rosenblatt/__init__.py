@@ -10,13 +10,19 @@ if TYPE_CHECKING:
     from ._progressive import progressive
     from ._trace import Trace, trace
     from .data import read, stream
+    from .learners.alma import ALMA
+    from .learners.arow import AROW
     from .learners.averaged_perceptron import AveragedPerceptron
     from .learners.batch_perceptron import BatchPerceptron
     from .learners.kernel_perceptron import KernelPerceptron
     from .learners.margin_perceptron import MarginPerceptron
+    from .learners.parallel_perceptron import ParallelPerceptron
     from .learners.passive_aggressive import PassiveAggressive
     from .learners.perceptron import Perceptron
     from .learners.pocket_perceptron import PocketPerceptron
+    from .learners.romma import ROMMA
+    from .learners.second_order_perceptron import SecondOrderPerceptron
+    from .learners.soft_confidence_weighted import SoftConfidenceWeighted
     from .learners.voted_perceptron import VotedPerceptron
     from .learners.winnow import Winnow
     from .rules import rule
@@ -24,6 +30,9 @@ if TYPE_CHECKING:
     from .theory import Certificate, certify, margin
 
 __all__ = [
+    "ALMA",
+    "AROW",
+    "ROMMA",
     "AsyncClient",
     "AveragedPerceptron",
     "BatchPerceptron",
@@ -31,9 +40,12 @@ __all__ = [
     "Client",
     "KernelPerceptron",
     "MarginPerceptron",
+    "ParallelPerceptron",
     "PassiveAggressive",
     "Perceptron",
     "PocketPerceptron",
+    "SecondOrderPerceptron",
+    "SoftConfidenceWeighted",
     "Trace",
     "VotedPerceptron",
     "Winnow",
@@ -48,6 +60,8 @@ __all__ = [
 ]
 
 _HOME = {
+    "ALMA": "learners.alma",
+    "AROW": "learners.arow",
     "AsyncClient": "serve.client",
     "AveragedPerceptron": "learners.averaged_perceptron",
     "BatchPerceptron": "learners.batch_perceptron",
@@ -55,9 +69,13 @@ _HOME = {
     "Client": "serve.client",
     "KernelPerceptron": "learners.kernel_perceptron",
     "MarginPerceptron": "learners.margin_perceptron",
+    "ParallelPerceptron": "learners.parallel_perceptron",
     "PassiveAggressive": "learners.passive_aggressive",
     "Perceptron": "learners.perceptron",
     "PocketPerceptron": "learners.pocket_perceptron",
+    "ROMMA": "learners.romma",
+    "SecondOrderPerceptron": "learners.second_order_perceptron",
+    "SoftConfidenceWeighted": "learners.soft_confidence_weighted",
     "Trace": "_trace",
     "VotedPerceptron": "learners.voted_perceptron",
     "Winnow": "learners.winnow",

@@ -9,6 +9,7 @@ to ask whether compiled code could call it.
 import dataclasses
 import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 __all__ = ["bases", "with_sklearn", "without_sklearn"]
@@ -24,10 +25,14 @@ class _Refusal:
 
 
 def _asked_by(module: str) -> bool:
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(("importlib", "rosenblatt._bases")):
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame is not None and frame.f_globals.get("__name__") == module
+    """Whether the import now under way stands in that module."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__"))
+        if not name.startswith(("importlib", "rosenblatt._bases")):
+            return name == module
+        frame = frame.f_back
+    return False
 
 
 _refusal = _Refusal()

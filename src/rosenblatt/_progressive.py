@@ -104,7 +104,7 @@ def progressive(model: Any, stream: Iterable[Any], delay: Any = 0) -> Progress:
     >>> days = [({"rain": 1.0}, "wet"), ({"sun": 1.0}, "dry")] * 10
     >>> result = rosenblatt.progressive(rosenblatt.Perceptron(), days)
     >>> result.mistakes, result.accuracy
-    (3, 0.85)
+    (2, 0.9)
     """
     if isinstance(delay, bool) or not isinstance(delay, int) or delay < 0:
         raise ValueError(
@@ -226,13 +226,10 @@ class Pupil:
         model, classes = self.model, len(self.model.classes)
         if classes < 2:
             return classes - 1
-        if model.readout == "vote":
+        if model.readout in ("vote", "committee"):
             scores = model.scores(Table(table.take(np.array([number]))))[0]
         else:
-            state, age = model.state, float(model.state.sums[protocol.AGE])
-            scores = self._score(state.w, state.bias, number)
-            if model.readout == "average" and age:
-                scores = scores - self._score(state.u, state.u_bias, number) / age
+            scores = sum(factor * self._score(w, bias, number) for w, bias, factor in model.parts())
         return int(scores[0] >= 0) if classes == 2 else int(np.argmax(scores))
 
     def _score(self, w: NDArray[Any], bias: NDArray[np.float64], number: int) -> NDArray[np.float64]:
@@ -253,13 +250,11 @@ class Pupil:
     def scores(self, table: Table, rows: Codes) -> NDArray[np.float64]:
         """Scores of some rows. An average is not formed for them: its score follows from those of two vectors."""
         model = self.model
-        state = model.state
-        if model.readout == "vote":
+        if model.readout in ("vote", "committee"):
             return model.scores(Table(table.take(rows)))
-        scores = model.raw_scores(table, state.w, state.bias, rows)
-        age = float(state.sums[protocol.AGE])
-        if model.readout == "average" and age:
-            scores -= model.raw_scores(table, state.u, state.u_bias, rows) / age
+        scores: NDArray[np.float64] = sum(
+            factor * model.raw_scores(table, w, bias, rows) for w, bias, factor in model.parts()
+        )
         return scores
 
     def learn(self, table: Table, number: int, code: int, weight: float = 1.0) -> int:

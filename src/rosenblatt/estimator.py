@@ -4,11 +4,9 @@ A learner is a dataclass: its fields are its parameters. ``class Perceptron(Onli
 is all it takes to turn a step function into an estimator.
 """
 
-import contextlib
 import dataclasses
 import math
-import numbers
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -16,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import protocol
 from ._bases import bases
+from .checks import as_before_on_failure, check_count, check_word, is_real
 from .compiling import step_parameters
 from .exports import Exports
 from .model import Model, Rule
 from .multiclass import SCHEMES
-from .online import ONLINE_PARAMETERS, OnlineParameters, is_real
+from .online import ONLINE_PARAMETERS, OnlineParameters
 from .table import Table
 from .training import History, length, smallest_margin
 
@@ -42,21 +41,9 @@ _NO_WEIGHT = np.zeros(0)
 MANY_LABELS = 65_536
 
 
-def positive(default: float, hint: str) -> Any:
-    """A parameter that must be greater than 0; the hint, what it does, ends the error message."""
-    return dataclasses.field(default=default, metadata={"positive": hint})
-
-
-@contextlib.contextmanager
-def _as_before_on_failure(estimator: Any) -> Iterator[None]:
-    """Put all attributes back if something goes wrong: an estimator is never half-fitted."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
+def positive(default: float, hint: str, most: float = math.inf) -> Any:
+    """A parameter that must be greater than 0 and at most `most`; the hint, what it does, ends the error message."""
+    return dataclasses.field(default=default, metadata={"positive": hint, "most": most})
 
 
 class _Absent:
@@ -80,7 +67,8 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
     The class statement takes:
 
     step : callable
-        The learning rule: ``step(margin, [sq_norm,] *hyperparameters) -> tau``.
+        The learning rule: ``step(margin, [sq_norm,] *hyperparameters) -> tau``, or, of second order,
+        ``step(margin, variance, weight, *hyperparameters) -> alpha, beta``.
     readout : {"last", "average", "vote"}, default="last"
         What predictions are made from.
     target : float, default=inf
@@ -91,10 +79,12 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
         Whether examples can be learned as they come (`partial_fit`, `learn_one`).
     """
 
-    _step: ClassVar[Callable[..., float]]
+    _step: ClassVar[Callable[..., Any]]
     _readout: ClassVar[str] = "last"
     _target_margin: ClassVar[float] = float("inf")
     _constant_step: ClassVar[str | None] = None
+    _words: ClassVar[dict[str, list[Any]]] = {}
+    """The parameters that are words, and the words that each may be."""
 
     # Parameters that a subclass has as fields; the last one only some have.
     max_iter: int
@@ -108,7 +98,7 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
 
     def __init_subclass__(
         cls,
-        step: Callable[..., float] | None = None,
+        step: Callable[..., Any] | None = None,
         readout: str | None = None,
         streams: bool = True,
         target: float | None = None,
@@ -146,6 +136,10 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
     def _link(self) -> str:
         return "identity"
 
+    def _initial_variance(self) -> float:
+        """What the variances of a second-order rule start from."""
+        return 1.0
+
     def _rule(self) -> Rule:
         return Rule(
             step=self._step,
@@ -155,12 +149,14 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
             on_zero=self.on_zero,
             multiclass=self.multiclass,
             fit_intercept=bool(self.fit_intercept),
+            covariance=getattr(self, "covariance", "diagonal"),
+            variance=self._initial_variance(),
         )
 
     def _new_model(self, n_features: int | None, dtype: Any) -> Model:
         return Model(
             self._rule(),
-            readout=self._readout,
+            readout=getattr(self, "readout", self._readout),
             n_features=n_features,
             dtype=dtype,
             max_support=getattr(self, "max_support", None),
@@ -169,34 +165,30 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
     # ---- checks ----
 
     def _check_parameters(self) -> None:
-        name = type(self).__name__
         for field in dataclasses.fields(cast("DataclassInstance", self)):
-            parameter, hint = field.name, field.metadata.get("positive")
-            value = getattr(self, parameter)
-            if hint is None:
-                continue
-            if not is_real(value) or not 0 < value < float("inf"):
-                raise ValueError(f"`{parameter}` of {name} must be a number greater than 0; got {value!r}. {hint}")
-        for parameter, allowed in (("on_zero", list(protocol.ON_ZERO)), ("multiclass", list(SCHEMES))):
+            hint = field.metadata.get("positive")
+            if hint is not None:
+                self._check_positive(field.name, hint, field.metadata["most"])
+        words = {"on_zero": list(protocol.ON_ZERO), "multiclass": list(SCHEMES)} | self._words
+        for parameter, allowed in words.items():
             self._check_word(parameter, allowed)
         self._check_count("max_iter", "More epochs may find more.")
         if getattr(self, "max_support", None) is not None:
             self._check_count("max_support", "None keeps all.")
 
-    def _check_word(self, parameter: str, allowed: list[Any]) -> None:
+    def _check_positive(self, parameter: str, hint: str, most: float = math.inf) -> None:
         value = getattr(self, parameter)
-        if value not in allowed:
+        if not is_real(value) or not 0 < value < math.inf or value > most:
+            limit = f" and at most {most:g}" if most < math.inf else ""
             raise ValueError(
-                f"`{parameter}` of {type(self).__name__} must be one of {', '.join(map(repr, allowed))}; got {value!r}. "
-                "See the parameter's description for what each of them does."
+                f"`{parameter}` of {type(self).__name__} must be a number greater than 0{limit}; got {value!r}. {hint}"
             )
 
+    def _check_word(self, parameter: str, allowed: list[Any]) -> None:
+        check_word(self, parameter, allowed)
+
     def _check_count(self, parameter: str, hint: str) -> None:
-        value: Any = getattr(self, parameter)
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
-            raise ValueError(
-                f"`{parameter}` of {type(self).__name__} must be a whole number of at least 1; got {value!r}. {hint}"
-            )
+        check_count(self, parameter, hint)
 
     def _check_can_move(self, model: Model) -> None:
         """`on_zero="keep"` from zero weights never makes a mistake, so it would never learn anything."""
@@ -235,7 +227,7 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with _as_before_on_failure(self):
+        with as_before_on_failure(self):
             self._fit(X, y, coef_init, intercept_init, sample_weight)
         return self
 
@@ -271,7 +263,13 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
         self.mistakes_per_epoch_ = np.array(history.mistakes)
         self.updates_per_epoch_ = np.array(history.updates)
         self.loss_per_epoch_ = np.array(history.losses)
-        lead = smallest_margin(model, model.state.w, model.state.bias, table, codes, weight)
+        self._prove(model, history, table, codes, weight, X, labels)
+
+    def _prove(
+        self, model: Model, history: History, table: Table, codes: Codes, weight: Floats, X: Any, labels: Any
+    ) -> None:
+        """What the run has shown: `certificate_` and `converged_`."""
+        lead = smallest_margin(model, *model.last(), table, codes, weight)
         certificate = self._certificate(model, history, lead, plain=not weight.size)
         in_doubt = certificate.margin[0] <= 1e-9 * certificate.radius  # rounding alone could have made it positive
         if (
@@ -292,16 +290,17 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
         from .theory.run import RunCertificate
 
         state, scheme = model.state, model.rule.multiclass
+        w, bias = model.last()
         stacked = len(model.classes) > 2
         radius = math.sqrt(state.sums[protocol.REACH])
-        additive = model.rule.link == "identity" and not (stacked and scheme in ("all", "ovr"))
+        additive = model.rule.additive and not (stacked and scheme in ("all", "ovr"))
         upper = history.distance / history.steps if additive and history.steps else math.inf
         separable = lead > 0.0
-        lower = lead / length(state.w, state.bias) if separable and math.isfinite(lead) else 0.0
-        bound = None
+        lower = lead / length(w, bias) if separable and math.isfinite(lead) else 0.0
+        mistake_bound = None
         if lower > 0.0 and additive and plain:
-            bound = self._mistake_bound(radius * (math.sqrt(2.0) if stacked else 1.0), lower, history)
-        w = state.w[: model.n_features]
+            mistake_bound = self._mistake_bound(radius * (math.sqrt(2.0) if stacked else 1.0), lower, history)
+        w = w[: model.n_features]
         coef = w[None, :].copy() if w.ndim == 1 else np.ascontiguousarray(w[:, : model.vectors].T)
         return RunCertificate(
             status="separable" if separable else "undecided" if history.cycle is None else "inseparable",
@@ -310,8 +309,8 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
             epochs=len(history.mistakes),
             radius=radius,
             margin=(lower, upper),
-            mistake_bound=bound,
-            separator=(coef, state.bias.copy()) if separable else None,
+            mistake_bound=mistake_bound,
+            separator=(coef, bias.copy()) if separable else None,
             combination=None if history.cycle is None else history.cycle / history.cycle.sum(),
             counts=history.cycle,
         )
@@ -404,7 +403,7 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with _as_before_on_failure(self):
+        with as_before_on_failure(self):
             self._partial_fit(X, y, classes, sample_weight)
         return self
 

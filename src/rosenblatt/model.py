@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import protocol
-from .compiling import compile_step, shared_kernels
+from .compiling import Kernels, compile_step, is_second_order, is_shrinking, shared_kernels
+from .memory import DiagonalVariances, FullVariances, Memory, ScaleFactors
 from .multiclass import ONE_VS_REST, SCHEMES
 from .protocol import Settings, State
 from .readouts import average
@@ -39,7 +40,9 @@ class Rule:
     Parameters
     ----------
     step : callable
-        ``step(margin, [sq_norm,] *params) -> tau``: how far to move.
+        ``step(margin, [sq_norm,] *params) -> tau``: how far to move; of second order
+        ``step(margin, variance, weight, *params) -> alpha, beta``; if it also shrinks the weights
+        ``step(margin, sq_norm, w_sq_norm, steps, weight, *params) -> shrink, tau``.
     params : tuple of float
         The values of its hyperparameters, in the order of its arguments.
     target : float, default=inf
@@ -49,15 +52,44 @@ class Rule:
         Whether steps are added to the weights or to their logarithms.
     on_zero, multiclass, fit_intercept
         As in the estimators.
+    covariance : {"diagonal", "full"}, default="diagonal"
+        What a second-order rule, whose `step` asks for the variance of the margin, keeps of Σ.
+    variance : float, default=1.0
+        The variance that every weight starts with, of such a rule.
     """
 
-    step: Callable[..., float]
+    step: Callable[..., Any]
     params: tuple[float, ...] = ()
     target: float = np.inf
     link: str = "identity"
     on_zero: str = "update"
     multiclass: str = "max"
     fit_intercept: bool = True
+    covariance: str = "diagonal"
+    variance: float = 1.0
+
+    @property
+    def second_order(self) -> bool:
+        """Whether the rule keeps variances."""
+        return is_second_order(self.step)
+
+    @property
+    def additive(self) -> bool:
+        """Whether the weights are their start plus a sum of steps along the examples: what the theorems speak of."""
+        return self.link == "identity" and not self.second_order and not is_shrinking(self.step)
+
+    def kernels(self) -> Kernels:
+        """The compiled passes."""
+        return compile_step(self.step, self.covariance == "full")
+
+    def memory(self, vectors: int, capacity: int) -> Memory:
+        """What the rule keeps besides its weights."""
+        if is_shrinking(self.step):
+            return ScaleFactors(vectors)
+        if not self.second_order:
+            return Memory()
+        kind = FullVariances if self.covariance == "full" else DiagonalVariances
+        return kind(self.variance, vectors, capacity)
 
     def settings(self) -> Settings:
         """The conventions as the numbers that kernels take."""
@@ -108,7 +140,8 @@ class Model:
         self._settings = rule.settings()
         self._averaged: tuple[NDArray[Any], Floats] | None = None
         self._dict_row = DictRow(self.dtype)
-        self._kernels = compile_step(rule.step)
+        self._kernels = rule.kernels()
+        self.memory = rule.memory(1, self.n_features)
         self.state = self._new_state(1, self.n_features)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -118,7 +151,7 @@ class Model:
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(saved)
         self._dict_row = DictRow(self.dtype)
-        self._kernels = compile_step(self.rule.step)
+        self._kernels = self.rule.kernels()
         state = self._state
         if self.rule.link == "identity":  # two names for one array, which a copy has torn apart
             state = state._replace(v=state.w, v_bias=state.bias)
@@ -136,7 +169,12 @@ class Model:
         self._state = state
         numbers = np.array(self.rule.params, dtype=np.float64), np.array(self._settings, dtype=np.float64)
         single = np.zeros(1, np.int64), np.ones(1), np.zeros(1, np.int64)
-        self._kept = (*state[1:], *numbers, *single)  # the addresses are good as long as the arrays are kept
+        self._kept = (
+            *state[1:],
+            *numbers,
+            *single,
+            *self.memory.arrays,
+        )  # the addresses are good as long as the arrays are kept
         self._packed = protocol.pack(self._kept)
         kernels, many = self._kernels, state.v.ndim == 2
         self._pass = kernels.many_classes if many else kernels.two_classes
@@ -189,6 +227,7 @@ class Model:
             self._reshape(self.vectors, max(count, 2 * self.state.w.shape[0], 16))
 
     def _reshape(self, vectors: int, capacity: int) -> None:
+        memory = self.memory.grown(vectors, capacity)  # first, because it may be refused
         old, new = self.state, self._new_state(vectors, capacity)
         for before, after in ((old.v, new.v), (old.u, new.u)):
             if before.ndim == after.ndim:
@@ -205,6 +244,7 @@ class Model:
             self._relink(new)
         if self.support is not None:
             self.support.widen(vectors)
+        self.memory = memory
         self.state = new
         self._averaged = None
 
@@ -236,13 +276,16 @@ class Model:
         state.v_bias[:] = intercept if self.rule.fit_intercept else 0.0
         if self.rule.link != "identity":
             self._relink(state)
+        self.memory.started(state.w, state.bias)
         if self.support is not None:
             self.support.start_from(np.asarray(coef, dtype=np.float64), state.v_bias.copy())
 
     def resume(self, other: "Model") -> None:
         """Begin with the weights that another model ended with."""
-        for mine, theirs in zip(self.state[:4], other.state[:4], strict=True):
+        weights = other.state[:4] if other.memory.scale is None else other.last() * 2
+        for mine, theirs in zip(self.state[:4], weights, strict=True):
             mine[...] = theirs[: mine.shape[0]]
+        self.memory.started(self.state.w, self.state.bias)
         self.state.sums[protocol.SHIFT] = other.state.sums[protocol.SHIFT]
         if self.support is not None:
             w, bias = other.state.w[: self.n_features], other.state.bias
@@ -273,6 +316,28 @@ class Model:
                 self._attend(reason, numbers)
                 if reason == protocol.RUN_REACHED and on_run is not None:
                     on_run()
+
+    def guess_and_learn(self, table: Table, y: Codes, order: Codes) -> Codes:
+        """Predict each row with the average so far, then learn it; the class numbers predicted. Needs float64 and two classes."""
+        self._averaged = None
+        kernel = self._kernels.two_classes_averaged if self.vectors == 1 else self._kernels.many_classes_averaged
+        guesses = np.empty(order.size, np.int64)
+        for rows, local, part in table.chunks(order):
+            labels = y if table.in_place else y[order[part]]
+            reason = kernel(self._packed, self.state.w, rows, labels, _NO_WEIGHT, local, guesses[part])
+            if reason != protocol.DONE:
+                place = int(self.state.counts[protocol.POSITION])
+                raise ValueError(self._describe_bad_row(table, int(order[part][place])))
+        return guesses
+
+    def parts(self) -> list[tuple[NDArray[Any], Floats, Any]]:
+        """Weights, biases and factors: the scores of the readout (last or average) are the sum of factor times score."""
+        state, age = self.state, float(self.state.sums[protocol.AGE])
+        scaled = isinstance(self.memory, ScaleFactors)
+        if self.readout != "average" or not age:
+            return [(state.w, state.bias, self.memory.scale if scaled else 1.0)]
+        total = self.memory.arrays[3] / age if scaled else 1.0
+        return [(state.w, state.bias, total), (state.u, state.u_bias, -1.0 / age)]
 
     def _describe_bad_row(self, table: Table, number: int) -> str:
         """Why a row could not be learned: a bad value, one too large, or a step that no rule may take."""
@@ -312,7 +377,8 @@ class Model:
         known = self.class_number
         codes = np.array([known.get(label, -1) for label in labels], np.int64)
         arrivals = np.flatnonzero(codes < 0)
-        everything = arrivals.size or self.rule.link != "identity"  # linked weights may be scaled all together
+        # A new class gives the model new arrays, and linked weights may be scaled all together.
+        everything = arrivals.size or self.rule.link != "identity" or self.memory.spreads
         undo = self._snapshot(slice(None) if everything else table.touched())
         try:
             start = 0
@@ -331,10 +397,11 @@ class Model:
 
     def _snapshot(self, touched: Any) -> Callable[[], None]:
         """A function that puts the model back as it is now; of the weights it remembers those of the touched features."""
-        state, classes = self.state, len(self.classes)
+        state, memory, classes = self.state, self.memory, len(self.classes)
         undo_support = self.support.snapshot() if self.support is not None else None
         big = [weights for weights in {id(a): a for a in (state.w, state.v, state.u)}.values() if weights.size]
-        small = [state.bias, state.v_bias, state.u_bias, state.counts, state.sums]
+        big += memory.by_feature
+        small = [state.bias, state.v_bias, state.u_bias, state.counts, state.sums, *memory.others]
         saved = [weights[touched].copy() for weights in big] + [numbers.copy() for numbers in small]
 
         def undo() -> None:
@@ -342,6 +409,7 @@ class Model:
                 weights[touched] = before
             for numbers, before in zip(small, saved[len(big) :], strict=True):
                 numbers[...] = before
+            self.memory = memory
             self.state = state
             for label in self.classes[classes:]:
                 del self.class_number[label]
@@ -516,15 +584,26 @@ class Model:
 
     # ---- read out ----
 
+    def last(self) -> tuple[NDArray[Any], Floats]:
+        """The last weights of the run, feature-major, and the biases."""
+        state, scale = self.state, self.memory.scale
+        if scale is None:
+            return state.w, state.bias
+        factors = scale if state.w.ndim == 1 else np.pad(scale, (0, state.w.shape[1] - scale.size))
+        return (state.w * factors).astype(self.dtype, copy=False), state.bias * scale
+
     def weights(self) -> tuple[NDArray[Any], Floats]:
         """The weights that predictions are made from, feature-major, and the biases."""
         state = self.state
         if self.readout != "average":
-            return state.w, state.bias
+            return self.last()
         if self._averaged is None:
             examples = float(state.sums[protocol.AGE])
-            mean = average(state.w, state.u, examples).astype(self.dtype, copy=False)
-            self._averaged = mean, average(state.bias, state.u_bias, examples)
+            if isinstance(self.memory, ScaleFactors):
+                mean, bias = self.memory.average(state, examples)
+            else:
+                mean, bias = average(state.w, state.u, examples), average(state.bias, state.u_bias, examples)
+            self._averaged = mean.astype(self.dtype, copy=False), bias
         return self._averaged
 
     def coef(self) -> tuple[NDArray[Any], Floats]:
@@ -539,6 +618,8 @@ class Model:
             separate = self._settings.scheme == ONE_VS_REST
             self._check_finite(table)
             return self.support.votes(table, float(self.state.sums[protocol.AGE]), self._settings.bias, separate)
+        if self.readout == "last" and self.memory.scale is not None:  # as learning does it, to the last bit
+            return self.raw_scores(table, self.state.w, self.state.bias) * self.memory.scale
         return self.raw_scores(table, *self.weights())
 
     def raw_scores(self, table: Table, w: NDArray[Any], bias: Floats, order: Codes | None = None) -> Floats:

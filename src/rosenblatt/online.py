@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import numbers
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -10,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .checks import check_tol, is_real
 from .model import Model
 from .table import Table
 from .training import History, Schedule, accuracy, train
 
-__all__ = ["ONLINE_PARAMETERS", "OnlineParameters", "is_real"]
+__all__ = ["ONLINE_PARAMETERS", "OnlineParameters"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -78,10 +78,7 @@ class OnlineParameters:
         name = type(self).__name__
         check._check_word("shuffle", [True, False, "replacement"])
         check._check_count("n_iter_no_change", "Larger values wait longer for an improvement.")
-        if self.tol is not None and (not is_real(self.tol) or not self.tol >= 0):
-            raise ValueError(
-                f"`tol` of {name} must be None or a number of at least 0; got {self.tol!r}. None trains until no mistake is left."
-            )
+        check_tol(self)
         if self.early_stopping and not (is_real(self.validation_fraction) and 0 < self.validation_fraction < 1):
             raise ValueError(
                 f"`validation_fraction` of {name} must lie between 0 and 1; got {self.validation_fraction!r}. It is the share "
@@ -130,8 +127,3 @@ class OnlineParameters:
         splitter = StratifiedShuffleSplit(1, test_size=self.validation_fraction, random_state=rng.randint(2**31 - 1))
         kept, held_out = next(splitter.split(np.zeros((len(y), 1)), y))
         return np.sort(kept), np.sort(held_out)
-
-
-def is_real(value: Any) -> bool:
-    """Whether a parameter is a number; booleans are not."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)

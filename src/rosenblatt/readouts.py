@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 from numba import njit, uint64
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from .rows import dot, dots, row
 
-__all__ = ["average", "score_many", "score_two", "vote_many", "vote_two"]
+__all__ = ["average", "guess_by_average", "score_many", "score_two", "vote_many", "vote_two"]
 
 
 def average(w: NDArray[Any], u: NDArray[np.float64], examples: float) -> NDArray[np.float64]:
@@ -23,6 +24,34 @@ def average(w: NDArray[Any], u: NDArray[np.float64], examples: float) -> NDArray
     ``w - Σ age·δ / examples``.
     """
     return np.asarray(w, dtype=np.float64) - (u / examples if examples else 0.0)
+
+
+def guess_by_average(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
+    """guesses[t] = the class that the average so far gives row order[t]; `ages`: one for all vectors, or one for each."""
+
+
+@overload(guess_by_average, jit_options={"nogil": True})
+def _guess_by_average(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> Any:
+    def two(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
+        x = row(X, order[t])
+        lag = np.float64(dot(weights.u, x)) + weights.u_bias[0]
+        score = ages[0] * (np.float64(dot(weights.w, x)) + weights.bias[0]) - lag
+        guesses[t] = 1 if score >= 0.0 else 0
+
+    def many(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
+        best, top = 0, -math.inf
+        dots(weights.u, X, order[: t + 1], t, weights.tile)
+        for k in range(uint64(weights.bias.size)):
+            weights.lagged[k] = np.float64(weights.tile[0, k]) + weights.u_bias[k]
+        dots(weights.w, X, order[: t + 1], t, weights.tile)
+        for k in range(uint64(weights.bias.size)):
+            score = ages[k % ages.size] * (np.float64(weights.tile[0, k]) + weights.bias[k]) - weights.lagged[k]
+            if score > top:
+                best, top = k, score
+        guesses[t] = best
+
+    kinds = dict(zip(weights.fields, weights.types, strict=True))
+    return two if kinds["w"].ndim == 1 else many
 
 
 @njit(nogil=True, _nrt=False)

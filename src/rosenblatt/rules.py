@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any, overload
 
-from .compiling import step_parameters
+from .compiling import is_second_order, is_shrinking, step_parameters
 from .estimator import LinearClassifier
 from .online import ONLINE_PARAMETERS, OnlineParameters
 
@@ -30,7 +30,9 @@ def rule(step: Step | None = None, /, *, readout: str = "last", target: float = 
         ``step(margin, [sq_norm,] *hyperparameters) -> tau``. `margin` is y·score, or with many classes the lead of the true
         class over its best rival; `sq_norm` is how much a unit step adds to that margin (for two classes ‖x‖², the bias feature
         included). It gives the size of the step, 0 for none. Its other arguments are numbers and become parameters
-        of the estimator; each needs a default. It may use `math`, `numpy` and functions of its own kind.
+        of the estimator; each needs a default. It may use `math`, `numpy` and functions of its own kind. With the arguments
+        ``(margin, variance, weight, …)`` it gives ``alpha, beta`` for w + alpha y Σx and Σ - beta Σx(Σx)ᵀ, with
+        ``(margin, sq_norm, w_sq_norm, steps, weight, …)`` it gives ``shrink, tau`` for shrink w + tau y x.
     readout : {"last", "average", "vote"}, default="last"
         What predictions are made from.
     target : float, default=inf
@@ -60,6 +62,11 @@ def _estimator(step: Step, readout: str, target: float) -> type[LinearClassifier
     if readout not in ("last", "average", "vote"):
         raise ValueError(
             f"`readout` of a rule must be 'last', 'average' or 'vote'; got {readout!r}. 'last' is the usual choice."
+        )
+    if readout == "vote" and (is_second_order(step) or is_shrinking(step)):
+        raise ValueError(
+            f"`readout` of a rule that keeps variances or shrinks w must be 'last' or 'average'; got 'vote' for "
+            f"`{step.__name__}`. Its weights are no sum of examples, which a vote replays."
         )
     parameters = inspect.signature(step).parameters
     defaults: dict[str, float] = {}

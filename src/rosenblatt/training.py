@@ -94,8 +94,8 @@ def train(
     readout_accuracy = None
     if model.readout == "average" and validate is None:
         readout_accuracy = functools.partial(accuracy, model, table, y, weight, in_order)
-    start = (model.state.w.copy(), model.state.bias.copy())
-    watch = _CycleWatch(model, rng) if epoch is None and model.rule.link == "identity" else None
+    start = tuple(numbers.copy() for numbers in model.last())
+    watch = _CycleWatch(model, rng) if epoch is None and model.rule.additive else None
     for number in range(1, schedule.max_iter + 1):
         order = visiting_order(in_order, schedule.shuffle, rng)
         before = model.state.counts.copy()
@@ -138,7 +138,8 @@ def train(
                     history.stopped = "tol"
                     break
                 best_readout, waiting = lagging, 0
-    history.distance = length(model.state.w - start[0], model.state.bias - start[1])
+    w, bias = model.last()
+    history.distance = length(w - start[0], bias - start[1])
     history.start_norm = length(*start)
     history.steps = float(model.state.sums[protocol.STEPS])
     return history
@@ -230,7 +231,8 @@ def margins(scores: Floats, y: Codes) -> Floats:
     true = scores[np.arange(len(y)), y]
     others = scores.copy()
     others[np.arange(len(y)), y] = -math.inf
-    lead: Floats = true - others.max(axis=1)
+    with np.errstate(over="ignore"):  # scores may be finite and yet too far apart for a number
+        lead: Floats = true - others.max(axis=1)
     return lead
 
 

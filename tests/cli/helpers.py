@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import rosenblatt
-from rosenblatt.datasets import load_spam
 from typer.testing import CliRunner
 
+import rosenblatt
 from rosenblatt.cli import app
+from rosenblatt.datasets import load_spam
 
 
 def call(*arguments, code=0, stdin=None):

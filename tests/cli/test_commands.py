@@ -1,7 +1,6 @@
 """The other commands: predict, evaluate, inspect, stream, trace, certify, and what all have in common."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess

@@ -298,7 +298,7 @@ def test_a_real_interrupt_saves_what_was_learned(tmp_path, model):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["-a", "perzeptron"], "must be one of averaged-perceptron"),
+        (["-a", "perzeptron"], "must be one of alma, arow, averaged-perceptron"),
         (["-a", "p"], "which could be"),
         (["--set", "C"], "--set takes NAME=VALUE"),
         (["--set", "nonsense=1"], "--set must name a parameter of AveragedPerceptron"),
@@ -333,6 +333,16 @@ def test_files_that_cannot_be_read(tmp_path, model):
         assert result.stderr.startswith("rosenblatt: ") or "rosenblatt: " in result.stderr
         assert not model.exists()
     assert "only" in call("train", single, "-m", model, code=2).stderr
+
+
+def test_a_text_that_is_taken_for_the_label(tmp_path, model):
+    path = tmp_path / "mails.tsv"
+    path.write_text("".join(f"{'spam' if n % 3 else 'ham'}\tmessage number {n} of many\n" for n in range(300)))
+    result = call("train", path, "-m", model, code=2)
+    assert "got 300 of them in 300 examples" in result.stderr
+    assert "--label" in result.stderr
+    assert not model.exists()
+    call("train", path, "-m", model, "--label", "0", "-q")
 
 
 def test_a_bad_line_is_named(tmp_path, model):

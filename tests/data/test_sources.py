@@ -77,7 +77,7 @@ def test_a_pipe_is_read_as_it_comes(monkeypatch):
 
         thread = threading.Thread(target=write)
         thread.start()
-        batches = iter(open_stream("-", threads=1))
+        batches = iter(open_stream("-"))
         assert next(batches).size == 2
         go_on.set()
         assert [batch.rows.indices.tolist() for batch in batches] == [[3]]

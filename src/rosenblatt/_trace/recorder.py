@@ -106,12 +106,14 @@ class Recorder:
             made = model.state.counts - counts
             x = example(table, int(one[0]), model.rule.fit_intercept)
             moves = model.state.log_steps[0].copy() if made[protocol.UPDATES] else np.zeros(model.vectors)
+            if made[protocol.UPDATES] and not made[protocol.LOGGED]:
+                moves = None  # not a multiple of the example: rules that shrink w or keep variances log nothing
             model.state.counts[protocol.LOGGED] = 0
             self._record(model, int(one[0]), int(y[one[0]]), x, moves, not made[protocol.MISTAKES])
 
-    def _record(self, model: Model, row: int, true: int, x: Floats, moves: Floats, correct: bool) -> None:
+    def _record(self, model: Model, row: int, true: int, x: Floats, moves: Floats | None, correct: bool) -> None:
         before, scores = self._weights, model.state.scores.copy()
-        if moves.any():
+        if moves is None or moves.any():
             self._updates += 1
             self._weights = weights_of(model)
             self._survive(model, before)
@@ -129,7 +131,7 @@ class Recorder:
                 before=before,
                 after=self._weights,
                 moves=moves,
-                update=moves[:, None] * x + 0.0,  # no -0
+                update=(self._weights - before if moves is None else moves[:, None] * x) + 0.0,  # no -0
                 squeeze=None if self.proof is None else self.proof.squeeze(self._updates, self._weights),
                 average=readout_of(model) if model.readout == "average" else None,
                 survived=self._survived if model.readout == "vote" else None,
@@ -146,7 +148,7 @@ class Recorder:
     def _check_pocket(self, model: Model, table: Table, y: Codes, weight: Floats) -> None:
         """What the pocket does when a run of right answers is long enough: count the mistakes on the whole set."""
         if self._pocket is not None:
-            missed = wrong(model.raw_scores(table, model.state.w, model.state.bias), y, model.rule.on_zero)
+            missed = wrong(model.raw_scores(table, *model.last()), y, model.rule.on_zero)
             self._pocket = min(self._pocket, float(weight[missed].sum() if weight.size else missed.sum()))
 
     def _end(self, model: Model) -> None:
@@ -202,7 +204,7 @@ class BatchRecorder(Recorder):
 
 def weights_of(model: Model) -> Floats:
     """The weights in force, one row for each weight vector, the bias first."""
-    return _stacked(model, model.state.w, model.state.bias)
+    return _stacked(model, *model.last())
 
 
 def readout_of(model: Model) -> Floats:

@@ -186,6 +186,11 @@ def find_learner(algorithm: Any) -> tuple[str, Any]:
         from rosenblatt.learners.kernel_perceptron import KernelPerceptron
 
         learner = KernelPerceptron
+    if name == "parallel":
+        raise ValueError(
+            "`algorithm` of trace must be a learner with one weight vector for each class; got 'parallel', whose perceptrons "
+            "vote. Choose another one."
+        )
     if learner is None or (name != "kernel" and not hasattr(learner, "_new_model")):
         words = "perceptron, averaged, voted, pocket, batch, margin, passive-aggressive, winnow, kernel"
         raise ValueError(

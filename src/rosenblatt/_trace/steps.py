@@ -188,6 +188,10 @@ class Trace:
         """
         return tables.text(self, columns, digits)
 
+    def to_cells(self, columns: Any = None, digits: int = 6) -> tuple[list[str], list[list[list[str]]]]:
+        """The headings and the cells of the table, each cell a list of lines; for the parameters see `to_text`."""
+        return tables.grid(self, columns, digits)
+
     def to_markdown(self, columns: Any = None, digits: int = 6) -> str:
         """The run as a Markdown table; for the parameters see `to_text`."""
         return tables.markdown(self, columns, digits)

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from .steps import Floats, Step, Trace
 
-__all__ = ["html", "markdown", "number", "text", "vector"]
+__all__ = ["grid", "html", "markdown", "number", "text", "vector"]
 
 WIDEST = 12
 """Longer vectors are cut short."""
@@ -174,7 +174,8 @@ def _columns(trace: "Trace", asked: Any) -> list[str]:
     return [name for name in HEADINGS if shown[name]]
 
 
-def _grid(trace: "Trace", columns: Any, digits: int) -> tuple[list[str], list[list[Lines]]]:
+def grid(trace: "Trace", columns: Any, digits: int) -> tuple[list[str], list[list[Lines]]]:
+    """The headings and the cells of the table, each cell a list of lines."""
     if digits < 1:
         raise ValueError(f"`digits` of a trace's table must be at least 1; got {digits}. It counts significant digits.")
     chosen = _columns(trace, columns)
@@ -211,7 +212,7 @@ def _count(amount: int, one: str, many: str = "") -> str:
 
 def text(trace: "Trace", columns: Any, digits: int) -> str:
     """Columns padded with spaces; with `columns` given the table alone."""
-    headings, rows = _grid(trace, columns, digits)
+    headings, rows = grid(trace, columns, digits)
     widths = [
         max([len(heading), *(len(line) for row in rows for line in row[place])])
         for place, heading in enumerate(headings)
@@ -231,7 +232,7 @@ def text(trace: "Trace", columns: Any, digits: int) -> str:
 
 def markdown(trace: "Trace", columns: Any, digits: int) -> str:
     """A pipe table; what would be markup in a label is escaped."""
-    headings, rows = _grid(trace, columns, digits)
+    headings, rows = grid(trace, columns, digits)
 
     def line(cells: list[str]) -> str:
         return f"| {' | '.join(cells)} |"
@@ -260,7 +261,7 @@ STYLE = (
 
 def html(trace: "Trace", columns: Any, digits: int) -> str:
     """A table with its own style; mistakes are shaded."""
-    headings, rows = _grid(trace, columns, digits)
+    headings, rows = grid(trace, columns, digits)
     head = "".join(f'<th scope="col">{escaping.escape(heading)}</th>' for heading in headings)
     body = []
     for place, row in enumerate(rows):

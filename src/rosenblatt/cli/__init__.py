@@ -6,7 +6,20 @@ from collections.abc import Callable
 
 import typer
 
-from rosenblatt.cli import certify, demo, evaluate, inspect, predict, replay, serve, stream, trace, train
+from rosenblatt.cli import (
+    certify,
+    compare,
+    demo,
+    evaluate,
+    inspect,
+    lab,
+    predict,
+    replay,
+    serve,
+    stream,
+    trace,
+    train,
+)
 from rosenblatt.cli._errors import reported
 
 __all__ = ["app", "main"]
@@ -44,14 +57,13 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 
 app.callback(invoke_without_command=True, help=_help(root))(root)
 for command in (
-    train.train, predict.predict, evaluate.evaluate, stream.stream, inspect.inspect, trace.trace, certify.certify, demo.demo,
-    serve.serve,
-    replay.replay,
+    train.train, predict.predict, evaluate.evaluate, stream.stream, inspect.inspect, trace.trace, certify.certify,
+    compare.compare, lab.lab, serve.serve, replay.replay, demo.demo,
 ):  # fmt: skip
     app.command(command.__name__, help=_help(command))(reported(command))
-for known in serve.token.registered_commands:
-    assert known.callback is not None
-    known.callback = reported(known.callback)
+for information in serve.token.registered_commands:
+    if information.callback is not None:
+        information.callback = reported(information.callback)
 app.add_typer(serve.token, name="token")
 
 

@@ -113,10 +113,12 @@ class Examples:
                 if size > self.limit:
                     break
             else:
+                self._check_labels(sum(batch.size for batch in kept))
                 self._meet(sort=True)
                 self.whole = self._join(kept)
                 yield self.whole
                 return
+            self._check_labels(sum(batch.size for batch in kept))
             self._meet(sort=True)
             kept.reverse()  # and let go of them one by one
             while kept:
@@ -128,6 +130,16 @@ class Examples:
             block = self._block(batch, first)
             first += len(block.table)
             yield block
+
+    def _check_labels(self, examples: int) -> None:
+        """Refuse a column of texts or of measurements that was taken for the label."""
+        labels = self.stream.labels
+        if len(labels) > max(100, examples / 2):
+            shown = str(labels[0]) if len(str(labels[0])) <= 40 else str(labels[0])[:39] + "…"
+            raise Usage(
+                f"The label should have few different values; got {len(labels):,} of them in {examples:,} examples, such as "
+                f"{shown!r}. Name its column with --label."
+            )
 
     def _meet(self, sort: bool) -> None:
         """Tell the model of new classes and features; those that come together are sorted, as in `fit`."""

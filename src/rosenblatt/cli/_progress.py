@@ -5,7 +5,7 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["Bar", "size"]
+__all__ = ["Bar"]
 
 
 class Bar:
@@ -53,21 +53,16 @@ class Bar:
             TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(),
             TextColumn("{task.fields[note]}"), console=Console(stderr=True), transient=True,
         )  # fmt: skip
-        self._task = self._bar.add_task(self.title, note="")
+        self._task = self._bar.add_task(self.title, total=None, note="")
         self._bar.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def clear(self) -> None:
+        """Take the bar away, so that lines can be printed; the next update brings it back."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
-
-def size(count: float) -> str:
-    """A number of bytes for people."""
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
-        count /= 1000
-    raise AssertionError
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()

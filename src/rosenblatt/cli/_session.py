@@ -168,7 +168,11 @@ class Session:
                     if examples.whole is None:
                         bar.update(self.stream.bytes_read, self.stream.bytes_total, f"{count:,} examples")
 
-                learn(model, examples, self.run, interrupt, on_piece, lambda: on_epoch(self.run))
+                def after_epoch() -> None:
+                    bar.clear()
+                    on_epoch(self.run)
+
+                learn(model, examples, self.run, interrupt, on_piece, after_epoch)
                 estimator.model_ = model
             else:
                 bar.title = "reading"

@@ -173,7 +173,9 @@ def _epoch_lines(quiet: bool) -> Any:
 
 def _print(facts: dict[str, Any], evaluation: Any) -> None:
     classes = facts["classes"]
-    names = ", ".join(map(str, classes[:6])) + (", …" if len(classes) > 6 else "")
+    names = ", ".join(str(label) if len(str(label)) <= 30 else f"{str(label)[:29]}…" for label in classes[:6]) + (
+        ", …" if len(classes) > 6 else ""
+    )
     done = len(facts["epochs"])
     lines = [
         f"algorithm  {facts['algorithm']}",

@@ -74,7 +74,7 @@ def sniff(text: bytes, format: str, header: bool | None) -> Dialect:  # noqa: A0
         header = _is_header([cell.strip() for cell in rows[0]], columns, kinds)
     if not header:
         kinds = [guess_kind([rows[0][c], *columns[c]]) for c in range(width)]
-    names = [cell.strip() for cell in rows[0]] if header else [str(c) for c in range(width)]
+    names = _names(rows[0]) if header else [str(c) for c in range(width)]
     if header and not body:
         raise BadData(
             "A table must have rows below its header; this file has none. Set header=False if it has no header."
@@ -85,6 +85,11 @@ def sniff(text: bytes, format: str, header: bool | None) -> Dialect:  # noqa: A0
             f"The names of columns must differ; {repeated[0]!r} comes twice. Rename one, or set header=False."
         )
     return Dialect(delimiter, quoted, header, names, dict(zip(names, kinds)))
+
+
+def _names(cells: Sequence[str]) -> list[str]:
+    """The names in a header; a column without one is called by its number."""
+    return [cell.strip() or str(c) for c, cell in enumerate(cells)]
 
 
 def _reader(text: str, delimiter: str, quoted: bool) -> Any:
@@ -127,7 +132,7 @@ def _is_header(first: Sequence[str], columns: Sequence[Sequence[str]], kinds: Se
     """Whether the first row names the columns."""
     if first in ([str(c) for c in range(len(first))], [str(c + 1) for c in range(len(first))]) and len(first) > 1:
         return True
-    if any(NUMBER.match(cell) or not cell for cell in first) or len(set(first)) < len(first):
+    if any(NUMBER.match(cell) for cell in first) or len(set(first)) < len(first) or first == [""]:
         return False
     if "number" in kinds or any(cell.lower() in LABEL_NAMES for cell in first):
         return True
@@ -156,7 +161,7 @@ class DelimitedReader(TableReader):
         for block in blocks(source, self.buffers, self._end if self.dialect.quoted else last_newline):
             if header:
                 first = block.memory[: block.memory.find(b"\n")].decode("utf-8", "replace")
-                names = [cell.strip() for cell in next(_rows(first, self.dialect.delimiter, self.dialect.quoted), [])]
+                names = _names(next(_rows(first, self.dialect.delimiter, self.dialect.quoted), []))
                 self.check_columns(names)
             yield block, names, header
             header = False

@@ -104,24 +104,28 @@ def digits(text: Any, at: Any, total: Any) -> Any:
 
 
 @njit(**VERB)
-def simple_number(text: Any, at: Any) -> Any:
-    """(value, where it ends, whether that holds) of a number with up to nineteen digits below 2**53 and no exponent.
-
-    Both the digits and the power of ten are exact floats then. What comes behind the end is for the caller to look at.
-    """
-    negative = text[at] == 45
-    if negative:
-        at += uint64(1)
+def _unsigned(text: Any, at: Any) -> Any:
     start = at
     mantissa, at = digits(text, at, uint64(0))
     if text[at] == 46:
         point = at + uint64(1)
         mantissa, at = digits(text, point, mantissa)
         value = np.float64(np.int64(mantissa)) / _TENS[(at - point) & uint64(31)]
-        exact = at - start - uint64(2) <= uint64(18) and mantissa <= uint64(1 << 53)
-        return (-value if negative else value), at, exact
-    value = np.float64(np.int64(mantissa))
-    return (-value if negative else value), at, at - start - uint64(1) <= uint64(18) and mantissa <= uint64(1 << 53)
+        return value, at, at - start - uint64(2) <= uint64(18) and mantissa <= uint64(1 << 53)
+    return np.float64(np.int64(mantissa)), at, at - start - uint64(1) <= uint64(18) and mantissa <= uint64(1 << 53)
+
+
+@njit(**VERB)
+def simple_number(text: Any, at: Any) -> Any:
+    """(value, where it ends, whether that holds) of a number with up to nineteen digits below 2**53 and no exponent.
+
+    Both the digits and the power of ten are exact floats then. What comes behind the end is for the caller to look at.
+    """
+    # Two copies, so that the sign is guessed, too: skipping it in a calculation costs a fifth of the speed.
+    if text[at] == 45:
+        value, end, exact = _unsigned(text, at + uint64(1))
+        return -value, end, exact
+    return _unsigned(text, at)
 
 
 @njit(**VERB)

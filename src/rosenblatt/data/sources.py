@@ -202,26 +202,29 @@ class Spare:
     Parameters
     ----------
     make : callable
-        The arrays for a block of so many bytes.
+        The arrays for one or more sizes.
     """
 
-    KEPT = 8
+    KEPT, LARGEST = 6, 1 << 26
 
-    def __init__(self, make: Callable[[int], tuple[NDArray[Any], ...]]) -> None:
+    def __init__(self, make: Callable[..., tuple[NDArray[Any], ...]]) -> None:
         self._make = make
-        self._sets: list[tuple[int, tuple[NDArray[Any], ...]]] = []
+        self._sets: list[tuple[tuple[int, ...], tuple[NDArray[Any], ...]]] = []
         self._lock = threading.Lock()
 
-    def take(self, size: int) -> list[NDArray[Any]]:
+    def take(self, *sizes: int) -> list[NDArray[Any]]:
         """Arrays that are free, or new ones. A view of an array counts as a holder of it."""
         with self._lock:
-            for room, arrays in self._sets:
+            for rooms, arrays in self._sets:
                 # Three: the set, the loop and the argument.
-                if size <= room and all(sys.getrefcount(array) == 3 for array in arrays):
+                if all(size <= room for size, room in zip(sizes, rooms)) and all(
+                    sys.getrefcount(array) == 3 for array in arrays
+                ):
                     return list(arrays)
-            made = self._make(size)
-            if len(self._sets) < self.KEPT:
-                self._sets.append((size, made))
+            sizes = tuple(size + size // 8 for size in sizes)  # the next ones may be a little larger
+            made = self._make(*sizes)
+            if sum(array.nbytes for array in made) <= self.LARGEST:
+                self._sets = [*self._sets[-self.KEPT + 1 :], (sizes, made)]
             return list(made)
 
 

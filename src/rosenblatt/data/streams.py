@@ -77,7 +77,8 @@ class Stream:
             source, self._first = self._first or Opened(name), None
             line = 1
             try:
-                for parsed in _in_order(self._reader.work(source), self._reader.parse, self._threads):
+                threads = 1 if source.live else self._threads  # running ahead would hold back what has arrived
+                for parsed in _in_order(self._reader.work(source), self._reader.parse, threads):
                     batch = self._reader.finish(parsed, line)
                     line += parsed.lines
                     self.bytes_read = done + source.position()

@@ -8,13 +8,28 @@ from numba import njit, uint64
 
 from .compiled import kernels
 from .errors import BadData
-from .numbers import PADDING
+from .numbers import PADDING, load8
 from .ordering import tidy_row
+from .sources import Spare
 from .words import END, hash_bytes
 
 __all__ = ["Vocabulary", "number_tokens", "rehash", "slot_of"]
 
 NOGIL = {"nogil": True, "error_model": "numpy"}
+
+
+@njit(nogil=True, forceinline=True)
+def _equal(a: Any, i: Any, b: Any, j: Any, length: Any) -> Any:
+    """Whether two pieces of text are equal, eight bytes at a time; both have padding behind them."""
+    while length > uint64(8):
+        if load8(a, i) != load8(b, j):
+            return False
+        i += uint64(8)
+        j += uint64(8)
+        length -= uint64(8)
+    if length == uint64(0):
+        return True
+    return (load8(a, i) ^ load8(b, j)) << (uint64(64) - (length << uint64(3))) == uint64(0)
 
 
 @njit(nogil=True, forceinline=True)
@@ -27,12 +42,8 @@ def _find(text: Any, start: Any, length: Any, h: Any, slots: Any, ends: Any, sto
         if slots[slot] >> uint64(32) == tag:
             place = (slots[slot] & uint64(0xFFFFFFFF)) - uint64(1)
             begin = uint64(ends[place])
-            if uint64(ends[place + uint64(1)]) - begin == length:
-                same = True
-                for k in range(length):
-                    same &= store[begin + k] == text[start + k]
-                if same:
-                    return slot
+            if uint64(ends[place + uint64(1)]) - begin == length and _equal(store, begin, text, start, length):
+                return slot
         slot = (slot + uint64(1)) & mask
     return slot
 
@@ -109,6 +120,10 @@ def number_tokens(
     return np.int64(starts.size - 1), count
 
 
+def _rows(rows: int, entries: int) -> tuple[Any, ...]:
+    return np.empty(rows, np.int64), np.empty(entries, np.int32), np.empty(entries)
+
+
 class Vocabulary:
     """Names in the order of their arrival.
 
@@ -128,6 +143,7 @@ class Vocabulary:
         self.store = np.zeros(max(1024, 2 * used) + PADDING, np.uint8)
         self.store[:used] = np.frombuffer(b"".join(encoded), np.uint8)
         self.slots = np.zeros(0, np.uint64)
+        self._spare = Spare(_rows)
         self._make_table()
 
     def _make_table(self) -> None:
@@ -154,7 +170,9 @@ class Vocabulary:
     def number(self, tokens: Any, order: Any, starts: Any, mask: int, grow: bool) -> tuple[Any, Any, Any]:
         """The (indptr, indices, values) of tokens; with `grow` new names are added."""
         total = int(tokens.size[END])
-        indptr, indices, values = np.zeros(starts.size, np.int64), np.empty(total, np.int32), np.empty(total)
+        indptr, indices, values = self._spare.take(starts.size, total)
+        indptr = indptr[: starts.size]
+        indptr[0] = 0
         known, row, rows = self.count, 0, starts.size - 1
         while True:
             row, self.count = kernels().number_tokens(

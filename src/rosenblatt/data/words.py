@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .numbers import PADDING, load8
 from .ordering import mix
+from .sources import Spare
 
 __all__ = [
     "END",
@@ -44,13 +45,20 @@ class Tokens(NamedTuple):
     size: NDArray[np.int64]
 
 
+def _arrays(count: int, room: int) -> tuple[NDArray[Any], ...]:
+    row, column, length = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
+    start, hashes, value = np.empty(count, np.int64), np.empty(count, np.uint64), np.empty(count)
+    return row, column, start, length, hashes, value, np.empty(room + PADDING, np.uint8), np.empty(2, np.int64)
+
+
+_SPARE = Spare(_arrays)
+
+
 def new_tokens(count: int, room: int) -> Tokens:
     """Room for so many tokens whose names take so many bytes."""
-    integers, long = np.empty((3, count), np.int32), np.empty(count, np.int64)
-    return Tokens(
-        integers[0], integers[1], long, integers[2], np.empty(count, np.uint64), np.empty(count),
-        np.empty(room + PADDING, np.uint8), np.zeros(2, np.int64),
-    )  # fmt: skip
+    tokens = Tokens(*_SPARE.take(count, room))
+    tokens.size[:] = 0
+    return tokens
 
 
 def _lower_case() -> NDArray[np.uint8]:

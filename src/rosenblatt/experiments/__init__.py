@@ -1,21 +1,27 @@
 """Small experiments on what the theorems say, each a function that returns numbers; `rosenblatt.plots` draws them."""
 
 from .committee import CommitteeCurves, CommitteeProblem, committee_curves, committee_examples, committee_mistakes
+from .comparison import CONTENDERS, Comparison, Contender, Standing, compare
 from .dimensions import DistanceCurves, distance_concentration
 from .losses import LossCurves, loss_curves, losses_along, losses_per_epoch
 from .margins import MarginCurves, margin_against_mistakes, separable_examples
 from .squeeze import SqueezeCurves, squeeze_curves
 
 __all__ = [
+    "CONTENDERS",
     "CommitteeCurves",
     "CommitteeProblem",
+    "Comparison",
+    "Contender",
     "DistanceCurves",
     "LossCurves",
     "MarginCurves",
     "SqueezeCurves",
+    "Standing",
     "committee_curves",
     "committee_examples",
     "committee_mistakes",
+    "compare",
     "distance_concentration",
     "loss_curves",
     "losses_along",

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from rosenblatt.caching import compiled
 from rosenblatt.kernels._threads import in_row_threads
 from rosenblatt.kernels.rows import Array, Block, Floats
 
@@ -63,7 +63,7 @@ def _widened(rows: Any, width: int) -> Any:
     return sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], width))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _power(products: Array, gamma: float, coef0: float, degree: int, out: Floats) -> None:
     """out = (gamma * products + coef0) ** degree, strip by strip so that a strip stays in cache."""
     base = np.empty(_STRIP)

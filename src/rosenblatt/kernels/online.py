@@ -8,8 +8,8 @@ matrix. The mistakes are those of the one-by-one algorithm (exactly so wherever 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from rosenblatt.caching import compiled
 from rosenblatt.kernels.functions import Kernel
 from rosenblatt.kernels.machine import Machine
 from rosenblatt.kernels.rows import Block, Floats, Integers
@@ -28,7 +28,7 @@ class NotFiniteError(ValueError):
         )
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def learn_block(
     scores: Floats,
     gram: Floats,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numba import njit
 
+from rosenblatt.caching import compiled
 from rosenblatt.kernels._threads import in_row_threads
 from rosenblatt.kernels.functions import Kernel
 from rosenblatt.kernels.machine import Machine
@@ -76,7 +76,7 @@ def coefficients(machine: Machine, readout: str, normalize: bool = False) -> Flo
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _vote_signs(values: Floats, rows: Integers, taus: Floats, counts: Floats, votes: Floats) -> bool:
     """Votes of every weight vector's sign, for each column; False if a score is not finite."""
     columns = np.uint64(taus.shape[1])
@@ -94,7 +94,7 @@ def _vote_signs(values: Floats, rows: Integers, taus: Floats, counts: Floats, vo
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _vote_classes(values: Floats, rows: Integers, taus: Floats, counts: Floats, votes: Floats) -> bool:
     """Votes of every weight vector for its highest-scoring class; False if a score is not finite."""
     columns = taus.shape[1]

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from numba import njit
-
+from rosenblatt.caching import compiled
 from rosenblatt.kernels.rows import Floats
 
 
@@ -34,7 +33,7 @@ SCHEMES = {scheme.name.lower(): scheme for scheme in Scheme}
 ON_ZERO = {word.name.lower(): word for word in OnZero}
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def wrong_sign(score: float, sign: float, on_zero: int) -> bool:
     """Is this score a mistake for a label of this sign?"""
     if on_zero == OnZero.UPDATE:
@@ -44,7 +43,7 @@ def wrong_sign(score: float, sign: float, on_zero: int) -> bool:
     return (score >= 0.0) != (sign > 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def top_rival(scores: Floats, y: int) -> int:
     """The first of the highest-scoring classes other than y."""
     rival = -1
@@ -54,7 +53,7 @@ def top_rival(scores: Floats, y: int) -> int:
     return rival
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def is_mistaken(scores: Floats, y: int, rival: int, on_zero: int) -> bool:
     """Does the rival count as having beaten class y?"""
     if scores[rival] == scores[y]:
@@ -62,7 +61,7 @@ def is_mistaken(scores: Floats, y: int, rival: int, on_zero: int) -> bool:
     return bool(scores[rival] > scores[y])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def correction(scores: Floats, y: int, scheme: int, on_zero: int, tau: Floats) -> int:
     """Write into tau what each class adds of this example; return the number of mistakes (0: nothing to do)."""
     tau[:] = 0.0
@@ -88,7 +87,7 @@ def correction(scores: Floats, y: int, scheme: int, on_zero: int, tau: Floats) -
     return 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _share(scores: Floats, y: int, scheme: int, tau: Floats) -> None:
     """Spread -1 over the classes scoring at least the true one, evenly or in proportion to the excess."""
     rivals = 0

@@ -19,7 +19,11 @@ __all__ = ["Template", "step"]
 
 
 def step(margin: float, sq_norm: float, rate: float) -> float:
-    """How far to move: from y·score and ‖x‖² to the factor of y·x. Leave `sq_norm` out if the rule does not need it."""
+    """How far to move: from y·score and ‖x‖² to the factor of y·x. Leave `sq_norm` out if the rule does not need it.
+
+    A rule that also shrinks w takes (margin, sq_norm, w_sq_norm, steps, weight, …) and gives (shrink, tau); one that keeps a
+    variance for each weight takes (margin, variance, weight, …) and gives (alpha, beta). See romma.py and arow.py.
+    """
     return rate / sq_norm if margin <= 0 else 0.0
 
 

@@ -13,8 +13,7 @@ no vote; for many classes trained together (not one-vs-rest) each weight vector 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -24,10 +23,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from rosenblatt.checks import as_before_on_failure, check_count, check_tol, check_word
 from rosenblatt.exports import Exports
 from rosenblatt.kernels.functions import resolve_gamma
 from rosenblatt.kernels.model import KernelModel, Settings
-from rosenblatt.kernels.readouts import winners
+from rosenblatt.kernels.readouts import READOUTS, winners
 from rosenblatt.kernels.rows import Array, Block, Floats, Integers
 from rosenblatt.kernels.streams import (
     array_row,
@@ -167,7 +167,7 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
         sample_weight : array of shape (n,) or None
             Factors of the updates, at least 0; an example of weight 0 is left out.
         """
-        with self._unchanged_after_an_error():
+        with as_before_on_failure(self):
             self._fit(X, y, sample_weight)
         return self
 
@@ -225,7 +225,7 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
         """
         self._refuse_precomputed_stream()
         first = not hasattr(self, "_model")
-        with self._unchanged_after_an_error():
+        with as_before_on_failure(self):
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
             check_classification_targets(y)
             weight = not_negative(_check_sample_weight(sample_weight, X, dtype=np.float64))
@@ -312,17 +312,6 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ details
 
-    @contextmanager
-    def _unchanged_after_an_error(self) -> Iterator[None]:
-        """Put every attribute back if something is raised inside."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except Exception:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
     def _install(self, model: KernelModel, classes: Array) -> None:
         machine = model.machine
         self._model = model
@@ -336,6 +325,7 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
         return KernelModel(self._settings(X, check_random_state(self.random_state)), 0)
 
     def _settings(self, X: Any, random: np.random.RandomState) -> Settings:
+        check_word(self, "readout", READOUTS)
         return Settings(
             kernel=self.kernel,
             degree=self.degree,
@@ -351,15 +341,10 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
         )
 
     def _check_passes(self) -> None:
-        if isinstance(self.max_iter, bool) or self.max_iter < 1:
-            raise ValueError(
-                f"`max_iter` of KernelPerceptron must be at least 1; got {self.max_iter!r}. One pass is often enough."
-            )
-        if not (isinstance(self.shuffle, (bool, np.bool_)) or self.shuffle == "replacement"):
-            raise ValueError(
-                f'`shuffle` of KernelPerceptron must be True, False or "replacement"; got {self.shuffle!r}. '
-                "Use False to visit in the given order."
-            )
+        check_count(self, "max_iter", "One pass is often enough.")
+        check_count(self, "n_iter_no_change", "Larger values wait longer for an improvement.")
+        check_tol(self)
+        check_word(self, "shuffle", (True, False, "replacement"))
 
     def _row(self, x: Any, vocabulary: dict[Any, int] | None, first: bool) -> Any:
         if not isinstance(x, Mapping):

@@ -12,6 +12,7 @@ Departures: none. With b = 0 it is the perceptron.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
 
@@ -33,11 +34,16 @@ class MarginPerceptron(OnlineParameters, LinearClassifier, step=step, constant_s
         The margin asked for, in units of the score, greater than 0. Raising it updates more often and ends with a wider margin.
     eta0 : float, default=1.0
         The size of a step, greater than 0. What matters is b / eta0.
+    readout : {"last", "average"}, default="last"
+        Predict with the last weights, or with the mean of all of them.
     {online_parameters}
     """
 
+    _words: ClassVar = {"readout": ["last", "average"]}
+
     b: float = positive(1.0, "With b=0 it would be the Perceptron.")
     eta0: float = positive(1.0, "Larger values take larger steps.")
+    readout: str = "last"
 
     def _target(self) -> float:
         return float(self.b)

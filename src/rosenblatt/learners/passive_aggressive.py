@@ -16,6 +16,7 @@ step adds to the margin over the top rival, 2‖x‖² with ``multiclass="max"``
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
 
@@ -37,19 +38,16 @@ class PassiveAggressive(OnlineParameters, LinearClassifier, step=step, target=1.
         How aggressive PA-I and PA-II may be, greater than 0. Smaller values update more cautiously; PA ignores it.
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
         No limit on the step; a ceiling of C; a softer limit. With noisy labels one of the last two is the better choice.
+    readout : {"last", "average"}, default="last"
+        Predict with the last weights, or with the mean of all of them.
     {online_parameters}
     """
 
+    _words: ClassVar = {"variant": ["PA", "PA-I", "PA-II"], "readout": ["last", "average"]}
+
     C: float = positive(1.0, "Smaller values update more cautiously.")
     variant: str = "PA-I"
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.variant not in ("PA", "PA-I", "PA-II"):
-            raise ValueError(
-                f"`variant` of PassiveAggressive must be 'PA', 'PA-I' or 'PA-II'; got {self.variant!r}. PA-I and PA-II limit the "
-                "step by C."
-            )
+    readout: str = "last"
 
     def _params(self) -> tuple[float, ...]:
         ceiling = self.C if self.variant == "PA-I" else math.inf

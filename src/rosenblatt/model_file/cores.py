@@ -59,15 +59,17 @@ def linear_values(model: Model) -> Values:
             place: {field: _in_use(model, part) for field, part in _distinct(group).items()}
             for place, group in _groups(model).items()
         },
+        "memory": [np.ascontiguousarray(array) for array in model.memory.content(model.n_features)],
         "support": None if model.support is None else _support_values(model.support),
     }
 
 
-_LOGS = ("log_rows", "log_ages", "log_steps")
+_PASSING = ("log_rows", "log_ages", "log_steps", "tile", "columns", "amounts", "lagged")
+"""What a pass leaves behind that the next one does not look at."""
 
 
 def _groups(model: Model) -> dict[str, Any]:
-    """The named tuples of arrays that learning changes: `state`, and what other rules keep besides."""
+    """The named tuples of arrays that learning changes: `state`."""
     return {
         name.lstrip("_"): value
         for name, value in vars(model).items()
@@ -76,12 +78,12 @@ def _groups(model: Model) -> dict[str, Any]:
 
 
 def _distinct(group: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a group but for its logs, and but for second names: `v` is mostly `w`."""
+    """The arrays of a group but for what only passes through them, and but for second names: `v` is mostly `w`."""
     seen: dict[int, str] = {}
     return {
         name: part
         for name, part in group._asdict().items()
-        if name not in _LOGS and seen.setdefault(id(part), name) == name
+        if name not in _PASSING and seen.setdefault(id(part), name) == name
     }
 
 
@@ -103,7 +105,8 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     )
     _check(isinstance(rule["target"], float) and isinstance(rule["fit_intercept"], bool), "the rule")
     _check(
-        values["readout"] in ("last", "average", "vote") and values["dtype"] in ("float32", "float64"), "the readout"
+        values["readout"] in ("last", "average", "vote", "committee") and values["dtype"] in ("float32", "float64"),
+        "the readout",
     )
     _check(make is not Model or len(rule["params"]) == len(step_parameters(step)), "the rule's numbers")
     count = _count(values["n_features"], "the number of features", _LONGEST)
@@ -128,6 +131,11 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     model.n_features = count
     for place, group in _groups(model).items():
         _fill(model, group, values["arrays"][place])
+    stored = values["memory"]
+    wanted = model.memory.content(count)
+    _check(isinstance(stored, list) and len(stored) == len(wanted), "what the rule keeps besides its weights")
+    for number, target in enumerate(wanted):
+        target[...] = _array(stored[number], "what the rule keeps besides its weights", "f", target.shape)
     model.state.counts[protocol.LOGGED] = 0
     model.state.counts[protocol.POSITION] = 0
     if model.support is not None:

@@ -6,11 +6,12 @@ Okabe and Ito, which colour-blind readers can tell apart; classes differ in thei
 
 from .animation import RunAnimation, animate
 from .curves import LossDisplay, MistakesDisplay, SqueezeDisplay
-from .experiments import CommitteeDisplay, DistanceDisplay, MarginDisplay
+from .experiments import CommitteeDisplay, ComparisonDisplay, DistanceDisplay, MarginDisplay
 from .regions import DecisionRegionDisplay
 
 __all__ = [
     "CommitteeDisplay",
+    "ComparisonDisplay",
     "DecisionRegionDisplay",
     "DistanceDisplay",
     "LossDisplay",

@@ -16,12 +16,13 @@ h1 { font-size: 1.1rem; margin: 0 0 .5rem }
 #legend { display: flex; flex-wrap: wrap; gap: 1rem; padding: 0; margin: .4rem 0; list-style: none }
 #legend svg { width: 1em; height: 1em; vertical-align: -.1em; margin-right: .3em }
 #said { font-family: ui-monospace, monospace; min-height: 1.5em }
+@media (max-width: 30rem) { #plane text { font-size: 28px } }
 button { font: inherit; padding: .2em 1em; min-width: 5.5em }
 </style>
 </head>
 <body>
 <h1>{{title}}</h1>
-<div id="plane"><canvas width="160" height="120" aria-hidden="true"></canvas><svg viewBox="0 0 640 480" role="img"></svg></div>
+<div id="plane"><canvas width="320" height="240" aria-hidden="true"></canvas><svg viewBox="0 0 640 480" role="img"></svg></div>
 <div id="controls"><button type="button" id="play">Play</button>
 <input id="place" type="range" min="0" value="0" aria-label="step"></div>
 <div id="said" aria-live="polite"></div>
@@ -56,11 +57,11 @@ const SHAPES = {
 };
 const mark = (parent, x, y, code, size) => {
   const group = make("g", {transform: `translate(${x} ${y}) scale(${size})`}, parent);
-  const look = {fill: run.colours[code], stroke: "#fff", "stroke-width": 0.15};
+  const look = {fill: run.colours[code], stroke: run.ink, "stroke-width": 0.1};
   const shape = SHAPES[run.markers[code]];
   if (shape === null) make("circle", {r: 0.85, ...look}, group); else make("polygon", {points: shape, ...look}, group);
 };
-const rgb = hex => [1, 3, 5].map(k => parseInt(hex.slice(k, k + 2), 16));
+const tints = run.colours.map(hex => [...[1, 3, 5].map(k => parseInt(hex.slice(k, k + 2), 16)), 70]);
 const score = (w, x, y) => run.bias ? w[0] + w[1] * x + w[2] * y : w[0] * x + w[1] * y;
 const normal = w => run.bias ? [w[1], w[2]] : w;
 
@@ -74,7 +75,7 @@ function regions(weights) {
       let top = -Infinity;
       weights.forEach((w, k) => { const s = score(w, x, y); if (s > top) { top = s; best = k; } });
     }
-    image.data.set([...rgb(run.colours[best]), 70], p);
+    image.data.set(tints[best], p);
   }
   paper.putImageData(image, 0, 0);
 }
@@ -106,7 +107,8 @@ function show(frame) {
   } else w.forEach((one, k) => arrow(changing, [320, 240], one, run.colours[k]));
   if (at !== null) {
     const [x, y] = run.points[at - 1];
-    make("circle", {cx: px(x), cy: py(y), r: 15, fill: "none", stroke: ok ? run.right : run.wrong, "stroke-width": 4}, changing);
+    make("circle", {cx: px(x), cy: py(y), r: 15, fill: "none", stroke: ok ? run.right : run.wrong, "stroke-width": 4,
+      "stroke-dasharray": ok ? "none" : "9 5"}, changing);
   }
   said.textContent = text;
   place.value = frame;

@@ -144,8 +144,8 @@ class RunAnimation:
         ).plot(ax=ax, show_margin=False)
         if step is not None and step.example is not None:
             at = self.X[step.example - 1]
-            colour = COLOURS[2] if step.correct else COLOURS[5]
-            ax.scatter(*at, s=260, facecolors="none", edgecolors=colour, linewidths=2.5, zorder=4)
+            look = {"edgecolors": COLOURS[2]} if step.correct else {"edgecolors": COLOURS[5], "linestyles": "dashed"}
+            ax.scatter(*at, s=260, facecolors="none", linewidths=2.5, zorder=4, **look)
         ax.set_title(self._caption(step), fontsize="medium")
         return list(ax.get_children())
 

@@ -196,6 +196,9 @@ class LossDisplay(Drawing):
     def from_predictions(cls, y: ArrayLike, scores: ArrayLike, *, ax: Any = None) -> Self:
         """Draw both losses as functions of the margin, and where examples with these scores lie on them.
 
+        Margins are drawn in units of their median size: the length of w decides nothing, and the step of the 0/1 loss stays
+        to be seen.
+
         Parameters
         ----------
         y : array
@@ -210,8 +213,11 @@ class LossDisplay(Drawing):
         LossDisplay
         """
         margins = signs(y) * np.asarray(scores, dtype=np.float64)
-        reach = max(1.0, float(np.abs(margins).max()))
-        return cls(loss_curves(np.linspace(-reach, reach, 801)), margins).plot(ax=ax)
+        unit = float(np.median(np.abs(margins))) or 1.0
+        reach = max(1.0, float(np.abs(margins / unit).max()))
+        drawn = cls(loss_curves(np.linspace(-reach, reach, 801)), margins / unit).plot(ax=ax)
+        drawn.ax_.set_xlabel("margin y·s of an example, in units of the median |s|")
+        return drawn
 
     def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
         """Draw.

@@ -1,22 +1,25 @@
 """Curves of the experiments: committees, distances, margins."""
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.experiments import (
     CommitteeCurves,
+    Comparison,
     DistanceCurves,
     MarginCurves,
     committee_curves,
+    compare,
     distance_concentration,
     margin_against_mistakes,
 )
 
 from ._style import COLOURS, Drawing
 
-__all__ = ["CommitteeDisplay", "DistanceDisplay", "MarginDisplay"]
+__all__ = ["CommitteeDisplay", "ComparisonDisplay", "DistanceDisplay", "MarginDisplay"]
 
 
 def _with_spread(ax: Any, x: NDArray[Any], runs: NDArray[Any], colour: str, marker: str, label: str) -> None:
@@ -26,7 +29,45 @@ def _with_spread(ax: Any, x: NDArray[Any], runs: NDArray[Any], colour: str, mark
         ax.fill_between(x, runs.min(axis=1), runs.max(axis=1), color=colour, alpha=0.2, linewidth=0)
 
 
-class CommitteeDisplay(Drawing):
+class _ExperimentDisplay(Drawing):
+    """The curves of an experiment; a subclass says which and draws them."""
+
+    _experiment: ClassVar[Callable[..., Any]]
+    _legend: ClassVar[str] = "best"
+
+    def __init__(self, curves: Any) -> None:
+        self.curves = curves
+
+    @classmethod
+    def from_experiment(cls, *, ax: Any = None, **parameters: Any) -> Self:
+        """Run the experiment with these parameters and draw it."""
+        return cls(cls._experiment(**parameters)).plot(ax=ax)
+
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where; None makes a figure.
+        legend : bool, default=True
+            Name the curves.
+
+        Returns
+        -------
+        self
+        """
+        ax = self._axes(ax)
+        self._draw(ax)
+        if legend:
+            ax.legend(loc=self._legend)
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
+
+
+class CommitteeDisplay(_ExperimentDisplay):
     """Mistakes on the committee problem as the number of experts grows, with both bounds.
 
     Parameters
@@ -35,29 +76,12 @@ class CommitteeDisplay(Drawing):
         What `rosenblatt.experiments.committee_curves` returns.
     """
 
-    def __init__(self, curves: CommitteeCurves) -> None:
-        self.curves = curves
+    curves: CommitteeCurves
+    _experiment = staticmethod(committee_curves)
+    _legend = "upper left"
 
-    @classmethod
-    def from_experiment(cls, *, ax: Any = None, **parameters: Any) -> Self:
-        """Run `committee_curves` with these parameters and draw it."""
-        return cls(committee_curves(**parameters)).plot(ax=ax)
-
-    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where; None makes a figure.
-        legend : bool, default=True
-            Name the curves.
-
-        Returns
-        -------
-        self
-        """
-        ax, curves = self._axes(ax), self.curves
+    def _draw(self, ax: Any) -> None:
+        curves = self.curves
         p = curves.experts
         ax.plot(p, curves.perceptron_bound, color=COLOURS[0], linestyle="dashed", label="perceptron, bound pk")
         _with_spread(ax, p, curves.perceptron, COLOURS[0], "o", "perceptron")
@@ -65,12 +89,9 @@ class CommitteeDisplay(Drawing):
         _with_spread(ax, p, curves.winnow, COLOURS[5], "s", "Winnow")
         ax.set(xscale="log", yscale="log", xlabel="experts p", ylabel="mistakes")
         ax.set_title(f"a panel of k = {curves.panel}, {curves.examples:,} rounds", fontsize="medium")
-        if legend:
-            ax.legend(loc="upper left")
-        return self
 
 
-class DistanceDisplay(Drawing):
+class DistanceDisplay(_ExperimentDisplay):
     """Distances between random points as the number of dimensions grows.
 
     Parameters
@@ -79,29 +100,11 @@ class DistanceDisplay(Drawing):
         What `rosenblatt.experiments.distance_concentration` returns.
     """
 
-    def __init__(self, curves: DistanceCurves) -> None:
-        self.curves = curves
+    curves: DistanceCurves
+    _experiment = staticmethod(distance_concentration)
 
-    @classmethod
-    def from_experiment(cls, *, ax: Any = None, **parameters: Any) -> Self:
-        """Run `distance_concentration` with these parameters and draw it."""
-        return cls(distance_concentration(**parameters)).plot(ax=ax)
-
-    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
-        """Draw the nearest and the farthest neighbour in units of the mean distance.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where; None makes a figure.
-        legend : bool, default=True
-            Name the curves.
-
-        Returns
-        -------
-        self
-        """
-        ax, curves = self._axes(ax), self.curves
+    def _draw(self, ax: Any) -> None:
+        curves = self.curves
         d, mean = curves.dimensions, curves.mean
         ax.fill_between(d, curves.nearest / mean, curves.farthest / mean, color=COLOURS[4], alpha=0.2, linewidth=0)
         ax.plot(d, curves.farthest / mean, color=COLOURS[5], marker="^", markersize=5, label="farthest neighbour")
@@ -110,12 +113,9 @@ class DistanceDisplay(Drawing):
         ax.set(xscale="log", xlabel="dimensions d", ylabel="distance / mean distance")
         ax.set_ylim(bottom=0)
         ax.set_title(f"{curves.points:,} random points", fontsize="medium")
-        if legend:
-            ax.legend()
-        return self
 
 
-class MarginDisplay(Drawing):
+class MarginDisplay(_ExperimentDisplay):
     """Mistakes until convergence as the margin shrinks, with the bound 1/γ².
 
     Parameters
@@ -124,34 +124,52 @@ class MarginDisplay(Drawing):
         What `rosenblatt.experiments.margin_against_mistakes` returns.
     """
 
-    def __init__(self, curves: MarginCurves) -> None:
-        self.curves = curves
+    curves: MarginCurves
+    _experiment = staticmethod(margin_against_mistakes)
+
+    def _draw(self, ax: Any) -> None:
+        curves = self.curves
+        order = np.argsort(curves.margins)
+        gamma = curves.margins[order]
+        ax.plot(gamma, curves.bound[order], color="black", linestyle="dashed", label="bound (R/γ)²")
+        _with_spread(ax, gamma, curves.mistakes[order], COLOURS[0], "o", "perceptron")
+        ax.set(xscale="log", yscale="log", xlabel="margin γ (R = 1)", ylabel="mistakes until convergence")
+
+
+class ComparisonDisplay(Drawing):
+    """Mistake rates of many learners on the same streams: the mean, its spread, and every single run.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `rosenblatt.experiments.compare` returns.
+    """
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
 
     @classmethod
-    def from_experiment(cls, *, ax: Any = None, **parameters: Any) -> Self:
-        """Run `margin_against_mistakes` with these parameters and draw it."""
-        return cls(margin_against_mistakes(**parameters)).plot(ax=ax)
+    def from_experiment(cls, X: Any, y: Any, *, ax: Any = None, **parameters: Any) -> Self:
+        """Run `compare` with these parameters and draw it."""
+        return cls(compare(X, y, **parameters)).plot(ax=ax)
 
-    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib axes, default=None
             Where; None makes a figure.
-        legend : bool, default=True
-            Name the curves.
 
         Returns
         -------
         self
         """
-        ax, curves = self._axes(ax), self.curves
-        order = np.argsort(curves.margins)
-        gamma = curves.margins[order]
-        ax.plot(gamma, curves.bound[order], color="black", linestyle="dashed", label="bound (R/γ)²")
-        _with_spread(ax, gamma, curves.mistakes[order], COLOURS[0], "o", "perceptron")
-        ax.set(xscale="log", yscale="log", xlabel="margin γ (R = 1)", ylabel="mistakes until convergence")
-        if legend:
-            ax.legend()
+        ax, standings = self._axes(ax), self.comparison.standings[::-1]
+        for place, one in enumerate(standings):
+            ax.plot(one.rates, np.full(one.rates.size, place), ".", color=COLOURS[5], alpha=0.4, markersize=4)
+            ax.errorbar(one.rates.mean(), place, xerr=one.rates.std(), fmt="o", color=COLOURS[0], markersize=5)
+        ax.set_yticks(range(len(standings)), [one.name for one in standings], fontsize="small")
+        ax.set(xlabel="mistakes made before learning, share of examples")
+        ax.grid(axis="x", linewidth=0.5, alpha=0.5)
         return self

@@ -208,24 +208,26 @@ class DecisionRegionDisplay(Drawing):
                 arrowprops={
                     "arrowstyle": "-|>,head_width=0.35,head_length=0.7",
                     "linewidth": 2.2,
-                    "color": BLACK if single else class_style(number)[0],
+                    "facecolor": BLACK if single else class_style(number)[0],
+                    "edgecolor": BLACK if single else class_style(number)[0],
                     "shrinkA": 0,
                     "shrinkB": 0,
+                    "path_effects": [withStroke(linewidth=4, foreground="white")],
                 },
             )
-            name = "w" if single else f"w[{self.classes[number]}]"
-            ax.annotate(
-                name,
-                xy=tip,
-                xytext=(10 if single else 16) * w[1:] / size,
-                textcoords="offset points",
-                ha="center",
-                va="center",
-                fontweight="bold",
-                path_effects=[withStroke(linewidth=3, foreground="white")],
-                annotation_clip=True,
-                zorder=6,
-            )
+            if single:  # many names would lie on top of each other; the colours and the legend tell whose arrow it is
+                ax.annotate(
+                    "w",
+                    xy=tip,
+                    xytext=10 * w[1:] / size,
+                    textcoords="offset points",
+                    ha="center",
+                    va="center",
+                    fontweight="bold",
+                    path_effects=[withStroke(linewidth=3, foreground="white")],
+                    annotation_clip=True,
+                    zorder=6,
+                )
 
 
 def _two_features(X: Any) -> tuple[Floats, tuple[str, str]]:
@@ -266,7 +268,7 @@ def scatter(ax: Any, X: Floats, y: NDArray[Any] | None, classes: NDArray[Any]) -
         colour, marker = class_style(number)
         mine = y == label
         ax.scatter(
-            X[mine, 0], X[mine, 1], c=colour, marker=marker, s=42, edgecolors="white", linewidths=0.7, zorder=3,
+            X[mine, 0], X[mine, 1], c=colour, marker=marker, s=42, edgecolors=BLACK, linewidths=0.5, zorder=3,
             label=str(label),
         )  # fmt: skip
 

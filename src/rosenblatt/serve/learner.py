@@ -18,12 +18,13 @@ import orjson
 from rosenblatt import model_file
 from rosenblatt._load import restore
 from rosenblatt._progressive import Pupil
+from rosenblatt.checks import is_real
 from rosenblatt.learners import find
 from rosenblatt.model import Model
 from rosenblatt.model_file import Saved
 from rosenblatt.serve.examples import LONGEST_LABEL, Refused, checked_id, checked_label, expanded
 
-__all__ = ["SMALLEST", "Event", "Limits", "Pending", "Served", "new_estimator"]
+__all__ = ["Event", "Limits", "Pending", "Served", "new_estimator"]
 
 SMALLEST = 1e-6
 """Rates and the like may lie between this and its inverse: a service has to go on, whatever it is given."""
@@ -116,6 +117,11 @@ def _as_refused(error: Exception) -> Refused:
     return error if isinstance(error, Refused) else Refused(409, str(error))
 
 
+def range_of(field: dataclasses.Field[Any]) -> tuple[float, float] | None:
+    """From where to where a parameter that must be greater than 0 may go in a service; None: it is not such a one."""
+    return (SMALLEST, min(1 / SMALLEST, field.metadata["most"])) if field.metadata.get("positive") else None
+
+
 def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
     """A learner for streams by its name, its parameters checked."""
     try:
@@ -136,10 +142,12 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
             )
     for field in fields:
         value = parameters.get(field.name, field.default)
-        if field.metadata.get("positive") and type(value) in (int, float) and not SMALLEST <= value <= 1 / SMALLEST:
+        limits = range_of(field)
+        if limits is not None and is_real(value) and not limits[0] <= value <= limits[1]:
             raise Refused(
                 422,
-                f"`{field.name}` of {learner.__name__} must lie between {SMALLEST:g} and {1 / SMALLEST:g} here; got {value:g}.",
+                f"`{field.name}` of {learner.__name__} must lie between {limits[0]:g} and {limits[1]:g} here; got {value!r}. "
+                f"{field.metadata['positive']}",
             )
         if isinstance(field.default, bool) and type(value) is not bool and field.name != "shuffle":
             raise Refused(422, f"`{field.name}` of {learner.__name__} must be true or false; got {value!r}.")

@@ -7,7 +7,7 @@ from rosenblatt._version import __version__
 from rosenblatt.learners import find, names
 from rosenblatt.multiclass import SCHEMES
 from rosenblatt.serve.examples import LARGEST, LONGEST_ID, LONGEST_LABEL, LONGEST_NAME, NAME
-from rosenblatt.serve.learner import SMALLEST, Limits
+from rosenblatt.serve.learner import Limits, range_of
 
 __all__ = ["document"]
 
@@ -98,13 +98,10 @@ def _settings(algorithm: str) -> dict[str, Any] | None:
         return None
     properties: dict[str, Any] = {}
     for field in dataclasses.fields(learner) if dataclasses.is_dataclass(learner) else ():
-        if field.metadata.get("positive"):
-            properties[field.name] = {
-                "type": "number",
-                "minimum": SMALLEST,
-                "maximum": 1 / SMALLEST,
-                "default": field.default,
-            }
+        limits = range_of(field)
+        if limits is not None:
+            least, most = limits
+            properties[field.name] = {"type": "number", "minimum": least, "maximum": most, "default": field.default}
         elif field.name in ("fit_intercept", "balanced"):
             properties[field.name] = {"type": "boolean", "default": field.default}
         elif field.name == "multiclass":
@@ -120,6 +117,7 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
     number = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
     word = {"type": "string", "maxLength": LONGEST_NAME}
     learners = [settings for name in names() if (settings := _settings(name)) is not None]
+    default = _settings("averaged-perceptron") or {}
     count = {"type": "integer", "minimum": 0}
     model = _object(
         {
@@ -169,9 +167,7 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
             "description": "Numbers by name; a string becomes the feature `name=value`, each word of a list `name=word`. "
             "Or a list of numbers.",
         },
-        "Settings": {"anyOf": [_object({"parameters": learners[0]["properties"]["parameters"]}, []), *learners]}
-        if learners
-        else {},
+        "Settings": {"anyOf": [_object({"parameters": default["properties"]["parameters"]}, []), *learners]},
         "Model": model,
         "Predict": _object({"id": {"anyOf": [_ID, {"type": "null"}]}, "features": _FEATURES}, ["features"]),
         "PredictAnswer": _object({"id": _ID, "prediction": _GUESS, "repeated": {"type": "boolean"}}),

@@ -7,6 +7,10 @@ methods", Acta Numerica 19, 2010, section 10). The exact weights are then comput
 
 from __future__ import annotations
 
+import contextlib
+import functools
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -14,12 +18,14 @@ from rosenblatt.theory.problem import Floats, Integers, Problem
 
 __all__ = ["vanishing_combination"]
 
+MANY_ROWS = 1000  # where the work is enough for more than one thread
+
 
 def vanishing_combination(problem: Problem, rows: Integers) -> Floats | None:
     """Weights near positive ones, with sum 1, that combine the rows to exactly 0; None if their existence is not proved.
 
-    Only for as many rows as there are unknowns (the generic case): the weights solve a square system Mλ = e, whose rows
-    are the features and one row of ones.
+    Only for one row more than there are features in them (the generic case): the weights solve a square system Mλ = e,
+    whose rows are these features and one row of ones.
 
     Parameters
     ----------
@@ -33,22 +39,41 @@ def vanishing_combination(problem: Problem, rows: Integers) -> Floats | None:
     ndarray or None
     """
     examples, parts = problem.rows(rows)
-    # The blocks of Kesler's rows add up to 0, so that the last one follows from the others.
-    blocks = problem.blocks - problem.stacked
-    size = len(rows)
-    if size != blocks * problem.width + 1:
-        return None
     base = problem.base[examples]
-    values = base.toarray() if sp.issparse(base) else base
+    if sp.issparse(base):
+        base = base[:, np.unique(base.indices)].toarray()
+    values = base[:, base.any(axis=0)]
     nonzero = np.abs(values[values != 0])
     if nonzero.size == 0 or nonzero.min() < 1e-150 or nonzero.max() > 1e150:
         return None  # products might underflow, and scaled numbers might not be exact
-    matrix = np.zeros((size, size))
-    matrix[-1] = 1.0
+    # The blocks of Kesler's rows add up to 0, so that the last one follows from the others.
+    blocks, (size, width) = problem.blocks - problem.stacked, values.shape
+    if size > blocks * width + 1:
+        return None
+    equations = np.zeros((blocks * width + 1, size))
+    equations[-1] = 1.0
     for k, pairs in enumerate(parts):
         for c, sign in pairs:
             if c < blocks:
-                matrix[c * problem.width : (c + 1) * problem.width, k] = sign * values[k]
+                equations[c * width : (c + 1) * width, k] = sign * values[k]
+    matrix = equations[equations.any(axis=1)]
+    if matrix.shape != (size, size):
+        return None
+    # Where others compute too, a second thread of BLAS waits a hundred times as long as it works.
+    with _blas().limit(limits=1, user_api="blas") if size < MANY_ROWS else contextlib.nullcontext():
+        return _solution_near(matrix)
+
+
+@functools.cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _solution_near(matrix: Floats) -> Floats | None:
+    """An approximate solution of Mλ = (0, …, 0, 1) if the exact one is proved to be positive."""
+    size = len(matrix)
     try:
         inverse = np.linalg.inv(matrix)
     except np.linalg.LinAlgError:
@@ -59,8 +84,10 @@ def vanishing_combination(problem: Problem, rows: Integers) -> Floats | None:
     # A dot product of n terms is off by at most about n·ε/2 times that of the absolute values; doubled to be safe.
     unit = (size + 8) * np.finfo(np.float64).eps
     tiny = 1e-150
-    defect = np.abs(np.eye(size) - inverse @ matrix) + unit * (np.abs(inverse) @ np.abs(matrix) + np.eye(size)) + tiny
-    contraction = float(defect.sum(axis=1).max()) * (1 + unit)
+    # Row sums of |inverse|·|matrix| are |inverse| times those of |matrix|: no second product of matrices.
+    defect = np.abs(np.eye(size) - inverse @ matrix).sum(axis=1)
+    rounding = unit * (np.abs(inverse) @ np.abs(matrix).sum(axis=1) + 1.0) + size * tiny
+    contraction = float((defect + rounding).max()) * (1 + 4 * unit)
     if not contraction < 0.5:
         return None
     right = np.zeros(size)

@@ -1,24 +1,28 @@
 """Compiled loops of the separation problem: a perceptron run, and the algebra of Wolfe's algorithm.
 
-All take the examples as (values, indices, starts): a CSR matrix, or a dense one with no indices. Weights are one
-flat vector of blocks. Answers are in floating point and prove nothing by themselves; `exact` checks them.
+All take the rows as a tuple (values, indices, starts, target, stacked): the examples as a CSR matrix, or as a dense one
+with no indices, and what `Problem` says about them. Weights have one line per block. Answers are in floating point and
+prove nothing by themselves; `exact` checks them.
 
-Wolfe's algorithm itself is written in Python over these: compiled as one function it took twenty seconds to compile and
-ran hardly faster.
+A step of Wolfe's algorithm is three calls: `lowest`, `take_in` and `settle`.
+
+The matrix A has one column per row z of the corral, with the constant σ on top. Only the factor R of AᵀA = RᵀR is kept, and
+solves are corrected once with A itself: that makes R nearly as accurate as that of a full QR, without its memory.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-__all__ = ["combine", "drop_column", "perceptron", "project", "solve_ones"]
+from rosenblatt.caching import compiled
+
+__all__ = ["combine", "lowest", "perceptron", "settle", "take_in"]
 
 # Sums may be reordered for speed: whatever comes out is checked exactly afterwards.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _dot(values, indices, start, stop, block):  # type: ignore[no-untyped-def]
     """Example · one block of weights."""
     total = 0.0
@@ -32,7 +36,7 @@ def _dot(values, indices, start, stop, block):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _add(values, indices, start, stop, factor, block):  # type: ignore[no-untyped-def]
     """One block of weights += factor · example."""
     if indices.size == 0:
@@ -44,9 +48,10 @@ def _add(values, indices, start, stop, factor, block):  # type: ignore[no-untype
             block[indices[k]] += factor * values[k]
 
 
-@njit(nogil=True, cache=True)
-def perceptron(values, indices, starts, target, stacked, epochs, w):  # type: ignore[no-untyped-def]
+@compiled()
+def perceptron(rows, epochs, w):  # type: ignore[no-untyped-def]
     """Run the perceptron from w of shape (blocks, width); return the mistakes of the last epoch."""
+    values, indices, starts, target, stacked = rows
     blocks = w.shape[0]
     scores = np.empty(blocks)
     steps = np.empty(blocks)
@@ -79,28 +84,50 @@ def perceptron(values, indices, starts, target, stacked, epochs, w):  # type: ig
     return mistakes
 
 
-@njit(nogil=True, cache=True)
-def _products(values, indices, starts, target, stacked, corral, w, out):  # type: ignore[no-untyped-def]
-    """⟨z, w⟩ for the rows z of a corral."""
+@compiled()
+def lowest(rows, w):  # type: ignore[no-untyped-def]
+    """The row with the smallest ⟨z, w⟩, and that number."""
+    values, indices, starts, target, stacked = rows
     blocks = w.shape[0]
-    for k in range(corral.size):
-        i, c = corral[k] // blocks, corral[k] % blocks
+    scores = np.empty(blocks)
+    place, smallest = -1, np.inf
+    for i in range(target.size):
         own = target[i]
-        total = 0.0
+        for c in range(blocks):
+            scores[c] = _dot(values, indices, starts[i], starts[i + 1], w[c])
+        for c in range(blocks):
+            if stacked:
+                if c == own:
+                    continue
+                score = scores[own] - scores[c]
+            else:
+                score = scores[c] if c == own else -scores[c]
+            if score < smallest:
+                place, smallest = i * blocks + c, score
+    return place, smallest
+
+
+@compiled()
+def _products(rows, corral, size, w, out):  # type: ignore[no-untyped-def]
+    """⟨z, w⟩ for the rows z of a corral."""
+    values, indices, starts, target, stacked = rows
+    for k in range(size):
+        i, c = divmod(corral[k], w.shape[0])
+        own = target[i]
+        out[k] = 0.0
         for part in range(2 if stacked else 1):
             block = c if part == 0 else own
             sign = 1.0 if block == own else -1.0
-            total += sign * _dot(values, indices, starts[i], starts[i + 1], w[block])
-        out[k] = total
+            out[k] += sign * _dot(values, indices, starts[i], starts[i + 1], w[block])
 
 
-@njit(nogil=True, cache=True)
-def combine(values, indices, starts, target, stacked, corral, weights, w):  # type: ignore[no-untyped-def]
+@compiled()
+def combine(rows, corral, size, weights, w):  # type: ignore[no-untyped-def]
     """Make w the combination of the rows of a corral."""
-    blocks = w.shape[0]
+    values, indices, starts, target, stacked = rows
     w[:] = 0.0
-    for k in range(corral.size):
-        i, c = corral[k] // blocks, corral[k] % blocks
+    for k in range(size):
+        i, c = divmod(corral[k], w.shape[0])
         own = target[i]
         for part in range(2 if stacked else 1):
             block = c if part == 0 else own
@@ -108,31 +135,31 @@ def combine(values, indices, starts, target, stacked, corral, weights, w):  # ty
             _add(values, indices, starts[i], starts[i + 1], sign * weights[k], w[block])
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
-def _solve_transposed(factor, right):  # type: ignore[no-untyped-def]
+@compiled(fastmath=_FAST)
+def _solve_transposed(factor, size, right):  # type: ignore[no-untyped-def]
     """Solve Rᵀy = right in place, R being upper triangular."""
-    for i in range(right.size):
+    for i in range(size):
         right[i] /= factor[i, i]
         value = right[i]
-        row, rest = factor[i, i + 1 : right.size], right[i + 1 :]
+        row, rest = factor[i, i + 1 : size], right[i + 1 : size]
         for j in range(row.size):
             rest[j] -= row[j] * value
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
-def _solve(factor, right):  # type: ignore[no-untyped-def]
+@compiled(fastmath=_FAST)
+def _solve(factor, size, right):  # type: ignore[no-untyped-def]
     """Solve Ry = right in place, R being upper triangular."""
-    for k in range(right.size):
-        i = right.size - 1 - k
-        row, rest = factor[i, i + 1 : right.size], right[i + 1 :]
+    for k in range(size):
+        i = size - 1 - k
+        row, rest = factor[i, i + 1 : size], right[i + 1 : size]
         total = right[i]
         for j in range(row.size):
             total -= row[j] * rest[j]
         right[i] = total / factor[i, i]
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
-def drop_column(factor, size, position):  # type: ignore[no-untyped-def]
+@compiled(fastmath=_FAST)
+def _drop_column(factor, size, position):  # type: ignore[no-untyped-def]
     """Make R the factor of the matrix without one column: shift, then rotate the subdiagonal away."""
     for i in range(size):
         for j in range(position, size - 1):
@@ -147,25 +174,108 @@ def drop_column(factor, size, position):  # type: ignore[no-untyped-def]
             factor[i + 1, j] = cosine * lower - sine * upper
 
 
-@njit(nogil=True, cache=True)
-def project(  # type: ignore[no-untyped-def]
-    values, indices, starts, target, stacked, corral, w, factor, sigma, top
-):
-    """R⁻ᵀAᵀ(top, w), and R⁻¹ times that; A has the corral's rows for columns, with σ on top."""
-    middle = np.empty(corral.size)
-    _products(values, indices, starts, target, stacked, corral, w, middle)
-    for k in range(middle.size):
-        middle[k] += sigma * top
-    _solve_transposed(factor, middle)
-    coefficients = middle.copy()
-    _solve(factor, coefficients)
-    return middle, coefficients
+@compiled(fastmath=_FAST)
+def _subtract(w, other):  # type: ignore[no-untyped-def]
+    """Make w the difference; return the square of its length."""
+    square = 0.0
+    for c in range(w.shape[0]):
+        line, its = w[c], other[c]
+        for k in range(line.size):
+            line[k] -= its[k]
+            square += line[k] * line[k]
+    return square
 
 
-@njit(nogil=True, cache=True)
-def solve_ones(factor, size):  # type: ignore[no-untyped-def]
-    """Solve RᵀRy = (1, …, 1)."""
-    y = np.ones(size)
-    _solve_transposed(factor, y)
-    _solve(factor, y)
-    return y
+@compiled()
+def take_in(rows, scale, corral, size, factor, work):  # type: ignore[no-untyped-def]
+    """Extend R by the row corral[size]; false if that row depends on the others up to rounding."""
+    vector, part = work
+    column, solved = np.zeros(size), np.empty(size)
+    combine(rows, corral[size:], 1, np.ones(1), vector)
+    part[:] = 0.0
+    top = scale
+    whole = _subtract(vector, part) + top * top
+    remainder = 0.0
+    for _ in range(2):
+        _products(rows, corral, size, vector, solved)
+        for k in range(size):
+            solved[k] += scale * top
+        _solve_transposed(factor, size, solved)
+        for k in range(size):
+            column[k] += solved[k]
+        _solve(factor, size, solved)
+        for k in range(size):
+            top -= scale * solved[k]
+        combine(rows, corral, size, solved, part)
+        remainder = _subtract(vector, part) + top * top
+        if remainder > 0.01 * whole:  # little was cancelled, so little was lost
+            break
+    if remainder <= 1e-26 * whole:
+        return False
+    for k in range(size):
+        factor[k, size] = column[k]
+        factor[size, k] = 0.0
+    factor[size, size] = np.sqrt(remainder)
+    return True
+
+
+@compiled()
+def settle(rows, scale, careful, nothing, corral, weights, size, factor, work, x):  # type: ignore[no-untyped-def]
+    """Move x to the nearest point of the corral's affine hull, dropping rows until it lies inside the convex hull.
+
+    Returns the new size of the corral. A weight of at most `nothing` counts as 0.
+    """
+    part = work[0]
+    goal, solved = np.empty(size), np.empty(size)
+    while size:
+        # (σ²eeᵀ + G)u = e has the solution of the least-squares problem Au ≈ (1/σ, 0); u is then scaled to sum 1.
+        for k in range(size):
+            goal[k] = 1.0
+        _solve_transposed(factor, size, goal)
+        _solve(factor, size, goal)
+        total, lowest = 0.0, goal[0]
+        for k in range(size):
+            total += goal[k]
+            lowest = min(lowest, goal[k])
+        if careful and lowest > -1e-3 * total:
+            combine(rows, corral, size, goal, part)
+            _products(rows, corral, size, part, solved)
+            top = 1.0 - scale * scale * total
+            for k in range(size):
+                solved[k] = top - solved[k]
+            _solve_transposed(factor, size, solved)
+            _solve(factor, size, solved)
+            total = 0.0
+            for k in range(size):
+                goal[k] += solved[k]
+                total += goal[k]
+        # Walk towards it until the first weight reaches 0; what has no weight leaves.
+        way, nearest = np.inf, -1
+        for k in range(size):
+            goal[k] /= total
+            if goal[k] <= nothing:
+                share = weights[k] / max(weights[k] - goal[k], 1e-300)
+                if share < way:
+                    way, nearest = share, k
+        if nearest < 0:
+            for k in range(size):
+                weights[k] = goal[k]
+            break
+        way = min(way, 1.0)
+        for k in range(size):
+            weights[k] += way * (goal[k] - weights[k])
+        weights[nearest] = 0.0
+        total = 0.0
+        for back in range(size):
+            position = size - 1 - back
+            if goal[position] <= nothing and weights[position] <= nothing:
+                _drop_column(factor, size, position)
+                for k in range(position, size - 1):
+                    corral[k], weights[k], goal[k] = corral[k + 1], weights[k + 1], goal[k + 1]
+                size -= 1
+        for k in range(size):
+            total += weights[k]
+        for k in range(size):
+            weights[k] /= total
+    combine(rows, corral, size, weights, x)
+    return size

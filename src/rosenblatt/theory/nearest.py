@@ -22,6 +22,8 @@ Reason: TypeAlias = Literal["separated", "zero", "optimal", "stalled", "out of s
 
 LARGEST_CORRAL = 6000
 
+BLAS_PAYS = 100_000  # numbers in a dense set
+
 # A weight at or below this counts as 0: rounding leaves about 1e-16 where the truth is 0.
 NOTHING = 1e-13
 
@@ -83,15 +85,15 @@ def nearest_point(problem: Problem, tol: float | None, max_steps: int) -> Neares
         length = float(np.sqrt(square))
         if length <= 1e-13 * corral.scale:
             return result("zero")
-        scores = problem.scores(corral.x)
-        row = int(np.argmin(scores))
-        lowest = float(scores[row])
+        row, lowest = corral.lowest()
         if lowest / length > best_margin:
             best_margin, best = lowest / length, corral.x
         enough = 1e-14 * (problem.width + 8) * corral.scale if tol is None else (1.0 - tol) * length
         if best_margin > 0 and best_margin >= enough:
             return result("separated")
-        if lowest >= square - 1e-14 * corral.scale * length or row in corral.rows[: corral.size]:
+        # ⟨z, x⟩ = ‖x‖² for the rows of the corral, which the one with less than that is not part of.
+        again = lowest > 0.9 * square and row in corral.rows[: corral.size]
+        if again or lowest >= square - 1e-14 * corral.scale * length:
             return result("optimal")
         if step >= max_steps or corral.size >= LARGEST_CORRAL:
             return result("out of steps")
@@ -106,36 +108,34 @@ def nearest_point(problem: Problem, tol: float | None, max_steps: int) -> Neares
 
 
 class _Corral:
-    """Affinely independent rows, their weights, and the point x that they combine to.
-
-    The matrix A has one column per row z, with the constant σ on top. Only the factor R of AᵀA = RᵀR is kept, and
-    every solve is corrected once with A itself: that makes R nearly as accurate as that of a full QR, without its
-    memory.
-    """
+    """Affinely independent rows, their weights, and the point x that they combine to."""
 
     def __init__(self, problem: Problem) -> None:
-        self.arrays = (*problem.arrays(), problem.target, problem.stacked)
-        self.shape = (problem.blocks, problem.width)
+        self.problem = problem
+        self.arrays = problem.arrays()
+        # BLAS is faster on large dense sets; elsewhere the call costs more than the work.
+        self.by_blas = len(self.arrays[1]) == 0 and self.arrays[0].size * problem.blocks > BLAS_PAYS
         self.scale = float(problem.norms.max()) * (np.sqrt(2.0) if problem.stacked else 1.0)
         first = int(np.argmin(problem.norms))
         first_block = int(problem.target[first] == 0) if problem.stacked else 0
         self.size = 1
-        self.rows = np.full(32, first * problem.blocks + first_block, dtype=np.int64)
-        self.weights = np.ones(32)
-        self.factor = np.zeros((32, 32))
-        self.x = self._combine(self.weights[:1])
+        self.rows = np.full(64, first * problem.blocks + first_block, dtype=np.int64)
+        self.weights = np.ones(64)
+        self.factor = np.zeros((64, 64))
+        shape = (problem.blocks, problem.width)
+        self.work = (np.empty(shape), np.empty(shape))
+        kernels.combine(self.arrays, self.rows, 1, self.weights, self.work[0])
+        self.x = self.work[0].ravel().copy()
         self.factor[0, 0] = np.sqrt(self.x @ self.x + self.scale**2)
 
-    def _combine(self, weights: Floats, first: int = 0) -> Floats:
-        out = np.zeros(self.shape)
-        kernels.combine(*self.arrays, self.rows[first : first + len(weights)], weights, out)
-        return out.ravel()
-
-    def _solve(self, vector: Floats, top: float) -> tuple[Floats, Floats]:
-        """R⁻ᵀAᵀ(top, vector), and R⁻¹ times that: the coefficients of its projection onto the columns of A."""
-        shaped = vector.reshape(self.shape)
-        solved = kernels.project(*self.arrays, self.rows[: self.size], shaped, self.factor, self.scale, top)
-        return solved[0], solved[1]
+    def lowest(self) -> tuple[int, float]:
+        """The row with the smallest ⟨z, x⟩ of all, and that number."""
+        if not self.by_blas:
+            row, score = kernels.lowest(self.arrays, self.x.reshape(self.work[0].shape))
+            return int(row), float(score)
+        scores = self.problem.scores(self.x)
+        row = int(np.argmin(scores))
+        return row, float(scores[row])
 
     def add(self, row: int) -> bool:
         """Take a row in with weight 0; false if it depends on the others up to rounding."""
@@ -144,55 +144,16 @@ class _Corral:
             self.rows = np.resize(self.rows, 2 * size)
             self.weights = np.resize(self.weights, 2 * size)
             self.factor = np.pad(self.factor, (0, size))
-        self.rows[size] = row
-        self.weights[size] = 0.0
-        vector, top = self._combine(np.ones(1), first=size), self.scale
-        whole = float(vector @ vector) + top**2
-        column = np.zeros(size)
-        remainder = 0.0
-        for _ in range(2):
-            middle, coefficients = self._solve(vector, top)
-            column += middle
-            vector -= self._combine(coefficients)
-            top -= self.scale * float(coefficients.sum())
-            remainder = float(vector @ vector) + top**2
-            if remainder > 0.01 * whole:  # little was cancelled, so little was lost
-                break
-        if remainder <= 1e-26 * whole:
+        self.rows[size], self.weights[size] = row, 0.0
+        if not kernels.take_in(self.arrays, self.scale, self.rows, size, self.factor, self.work):
             return False
-        self.factor[:size, size] = column
-        self.factor[size, :size] = 0.0
-        self.factor[size, size] = np.sqrt(remainder)
         self.size += 1
         return True
 
     def settle(self, careful: bool) -> None:
         """Move x to the nearest point of the affine hull, dropping rows until it lies inside the convex hull."""
-        while self.size:
-            # (σ²eeᵀ + G)u = e has the solution of the least-squares problem Au ≈ (1/σ, 0); u is then scaled to sum 1.
-            target = kernels.solve_ones(self.factor, self.size)
-            total = float(target.sum())
-            if careful and target.min() > -1e-3 * total:
-                _, correction = self._solve(-self._combine(target), 1.0 / self.scale - self.scale * total)
-                target += correction
-                total = float(target.sum())
-            target /= total
-            outside = target <= NOTHING
-            if not outside.any():
-                self.weights[: self.size] = target
-                self.x = self._combine(target)
-                return
-            # Walk towards it until the first weight reaches 0; what has no weight leaves.
-            weights = self.weights[: self.size]
-            way = np.ones(self.size)
-            way[outside] = weights[outside] / np.maximum(weights[outside] - target[outside], np.finfo(float).tiny)
-            nearest = int(np.argmin(np.where(outside, way, np.inf)))
-            weights = weights + min(way[nearest], 1.0) * (target - weights)
-            weights[nearest] = 0.0
-            leaving = np.flatnonzero(outside & (weights <= NOTHING))
-            for position in leaving[::-1].tolist():
-                kernels.drop_column(self.factor, self.size, position)
-                self.rows[position : self.size - 1] = self.rows[position + 1 : self.size]
-                self.size -= 1
-            weights = np.delete(weights, leaving)
-            self.weights[: self.size] = weights / weights.sum()
+        x = np.empty_like(self.work[0])
+        self.size = kernels.settle(
+            self.arrays, self.scale, careful, NOTHING, self.rows, self.weights, self.size, self.factor, self.work, x
+        )
+        self.x = x.ravel()

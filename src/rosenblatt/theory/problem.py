@@ -123,12 +123,14 @@ class Problem:
                 parts.append([(c, 1 if own == c else -1)])
         return examples, parts
 
-    def arrays(self) -> tuple[Floats, NDArray[np.uint32], Integers]:
-        """The examples as (values, indices, starts) for the kernels; a dense array has no indices."""
+    def arrays(self) -> tuple[Floats, NDArray[np.uint32], Integers, Integers, bool]:
+        """(values, indices, starts, target, stacked) for the kernels; a dense array has no indices."""
         if sp.issparse(self.base):
-            return self.base.data, self.base.indices.astype(np.uint32), self.base.indptr.astype(np.int64)
-        starts = np.arange(self.examples + 1, dtype=np.int64) * self.width
-        return self.base.ravel(), np.empty(0, np.uint32), starts
+            values, indices, starts = self.base.data, self.base.indices.astype(np.uint32), self.base.indptr
+        else:
+            values, indices = self.base.ravel(), np.empty(0, np.uint32)
+            starts = np.arange(self.examples + 1) * self.width
+        return values, indices, starts.astype(np.int64), self.target, self.stacked
 
 
 def read_examples(X: Any, fit_intercept: bool) -> Matrix:

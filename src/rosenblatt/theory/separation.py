@@ -21,8 +21,10 @@ from rosenblatt.theory.scaling import Scaled, equilibrated, normalized
 
 __all__ = ["certify"]
 
-# Numbers that the perceptron may read, less than a millisecond's worth, but at least these epochs.
+# Numbers that the perceptron may read, less than a millisecond's worth, but at least these epochs. An example costs about as
+# much time as so many numbers, whatever its length.
 PERCEPTRON_WORK = 500_000
+EXAMPLE_WORK = 30
 PERCEPTRON_EPOCHS = 20
 
 # How much rational arithmetic to spend on the status, and on closing the margin interval (see `nearest_point_exactly`).
@@ -140,9 +142,9 @@ def _perceptron_separator(scaled: Scaled) -> tuple[int, ...] | None:
     """Weights of a short perceptron run, if they separate."""
     problem = scaled.problem
     w = np.zeros((problem.blocks, problem.width))
-    arrays = problem.arrays()
-    epochs = max(PERCEPTRON_EPOCHS, PERCEPTRON_WORK // max(1, arrays[0].size * problem.blocks))
-    kernels.perceptron(*arrays, problem.target, problem.stacked, min(epochs, 100), w)
+    rows = problem.arrays()
+    work = (rows[0].size + EXAMPLE_WORK * problem.examples) * problem.blocks
+    kernels.perceptron(rows, min(max(PERCEPTRON_EPOCHS, PERCEPTRON_WORK // work), 100), w)
     return _checked(scaled, w.ravel())
 
 

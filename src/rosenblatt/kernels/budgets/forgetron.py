@@ -16,16 +16,16 @@ classes are one problem on stacked vectors tau ⊗ φ(x), whose squared length i
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from rosenblatt.kernels.budgets.slots import BudgetMachine, slot_scores
+from rosenblatt.caching import compiled
+from rosenblatt.kernels.budgets.slots import BudgetMachine, State, Task, slot_scores
 from rosenblatt.kernels.rows import Floats, Integers
 from rosenblatt.kernels.schemes import correction
 
 _SHARE = 15.0 / 32.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def shrinking(sigma: float, mu: float, damage: float, mistakes: float) -> float:
     """The largest phi in (0, 1] that keeps the damage within 15/32 of the mistakes."""
     a, b, c = sigma * sigma - 2.0 * sigma * mu, 2.0 * sigma, damage - _SHARE * mistakes
@@ -35,7 +35,7 @@ def shrinking(sigma: float, mu: float, damage: float, mistakes: float) -> float:
     return phi
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _value(values: Floats, gram: Floats, old: int, a: int, b: int) -> float:
     """Kernel value of two columns: each a slot of the block's start or an example of the block."""
     if a >= old:
@@ -47,23 +47,13 @@ def _value(values: Floats, gram: Floats, old: int, a: int, b: int) -> float:
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def learn_block(
-    values: Floats,
-    gram: Floats,
-    y: Integers,
-    weight: Floats,
-    scheme: int,
-    on_zero: int,
-    column: Integers,
-    coef: Floats,
-    used: int,
-    budget: int,
-    sigma: Floats,
-    age: Integers,
-    totals: Floats,
+    task: Task, slots: State, gram: Floats, sigma: Floats, age: Integers, totals: Floats
 ) -> tuple[int, int]:
     """Learn one block; return (slots used, mistakes). `totals` holds damage, updates and the squared radius."""
+    values, y, weight, scheme, on_zero = task
+    column, coef, used, budget = slots
     old = used
     mistakes = 0
     scores, tau = np.empty(coef.shape[1]), np.empty(coef.shape[1])
@@ -113,26 +103,12 @@ class Forgetron(BudgetMachine):
         self.age = np.zeros(0, dtype=np.int64)
         self.totals = np.zeros(3)
 
-    def policy(self, values: Floats, y: Integers, weight: Floats, column: Integers, coef: Floats) -> tuple[int, int]:
+    def policy(self, task: Task, slots: State) -> tuple[int, int]:
         """Learn one block."""
-        room, old = len(column), len(self.rows)
+        room, old = len(slots[0]), len(self.rows)
         self.sigma = np.concatenate([self.sigma[:old], np.zeros(room - old)])
         self.age = np.concatenate([self.age[:old], np.zeros(room - old, dtype=np.int64)])
-        used, mistakes = learn_block(
-            values,
-            self.gram,
-            y,
-            weight,
-            int(self.scheme),
-            int(self.on_zero),
-            column,
-            coef,
-            old,
-            self.budget,
-            self.sigma,
-            self.age,
-            self.totals,
-        )
+        used, mistakes = learn_block(task, slots, self.gram, self.sigma, self.age, self.totals)
         self.n_updates = int(self.totals[1])
         return used, mistakes
 

@@ -18,14 +18,14 @@ rival (of each class on its own for one-vs-rest), and an example with a mistake 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from rosenblatt.kernels.budgets.slots import BudgetMachine, slot_scores
+from rosenblatt.caching import compiled
+from rosenblatt.kernels.budgets.slots import BudgetMachine, State, Task, slot_scores
 from rosenblatt.kernels.rows import Floats, Integers
 from rosenblatt.kernels.schemes import Scheme, correction, top_rival
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _project(row: Floats, column: Integers, inverse: Floats, used: int, d: Floats) -> float:
     """Coefficients d of the projection on the slots; return its squared length."""
     d[:used] = 0.0
@@ -39,7 +39,7 @@ def _project(row: Floats, column: Integers, inverse: Floats, used: int, d: Float
     return max(length, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _append(inverse: Floats, used: int, d: Floats, delta2: float) -> None:
     """Inverse kernel matrix after one more row: the bordering formula."""
     d[used] = -1.0
@@ -48,7 +48,7 @@ def _append(inverse: Floats, used: int, d: Floats, delta2: float) -> None:
             inverse[s, t] += d[s] * d[t] / delta2
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _margin_step(loss: float, delta: float, eta: float, length2: float) -> float:
     """How far a margin error moves along the projection; 0 if the projection loses too much."""
     if loss <= 0.0 or length2 <= 0.0 or loss <= delta / eta:
@@ -56,7 +56,7 @@ def _margin_step(loss: float, delta: float, eta: float, length2: float) -> float
     return min(1.0, min(loss, 2.0 * (loss - delta / eta)) / length2)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _margin_steps(
     scores: Floats, y: int, scheme: int, radius2: float, delta: float, eta: float, length2: float, tau: Floats
 ) -> bool:
@@ -75,22 +75,11 @@ def _margin_steps(
     return bool((tau != 0.0).any())
 
 
-@njit(cache=True, nogil=True)
-def learn_block(
-    values: Floats,
-    y: Integers,
-    weight: Floats,
-    scheme: int,
-    on_zero: int,
-    column: Integers,
-    coef: Floats,
-    used: int,
-    budget: int,
-    eta: float,
-    inverse: Floats,
-    totals: Floats,
-) -> tuple[int, int]:
+@compiled()
+def learn_block(task: Task, slots: State, eta: float, inverse: Floats, totals: Floats) -> tuple[int, int]:
     """Learn one block; return (slots used, mistakes). `totals` holds the updates and the largest k(x, x)."""
+    values, y, weight, scheme, on_zero = task
+    column, coef, used, budget = slots
     old = used
     mistakes = 0
     scores, tau = np.empty(coef.shape[1]), np.empty(coef.shape[1])
@@ -131,27 +120,14 @@ class Projectron(BudgetMachine):
         self.inverse = np.zeros((0, 0))
         self.totals = np.zeros(2)
 
-    def policy(self, values: Floats, y: Integers, weight: Floats, column: Integers, coef: Floats) -> tuple[int, int]:
+    def policy(self, task: Task, slots: State) -> tuple[int, int]:
         """Learn one block."""
-        room, old = len(column), len(self.rows)
+        room, old = len(slots[0]), len(self.rows)
         inverse = self.inverse
         if len(inverse) < room:
             inverse = np.zeros((min(self.budget, 2 * room), min(self.budget, 2 * room)))
             inverse[:old, :old] = self.inverse[:old, :old]
-        used, mistakes = learn_block(
-            values,
-            y,
-            weight,
-            int(self.scheme),
-            int(self.on_zero),
-            column,
-            coef,
-            old,
-            self.budget,
-            self.eta,
-            inverse,
-            self.totals,
-        )
+        used, mistakes = learn_block(task, slots, self.eta, inverse, self.totals)
         self.inverse = inverse
         self.n_updates = int(self.totals[0])
         return used, mistakes

@@ -12,27 +12,18 @@ stream into blocks evicts the same rows; many classes share the rows, and an upd
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from rosenblatt.kernels.budgets.slots import BudgetMachine, slot_scores
-from rosenblatt.kernels.rows import Floats, Integers
+from rosenblatt.caching import compiled
+from rosenblatt.kernels.budgets.slots import BudgetMachine, State, Task, slot_scores
+from rosenblatt.kernels.rows import Floats
 from rosenblatt.kernels.schemes import correction
 
 
-@njit(cache=True, nogil=True)
-def learn_block(
-    values: Floats,
-    y: Integers,
-    weight: Floats,
-    scheme: int,
-    on_zero: int,
-    column: Integers,
-    coef: Floats,
-    used: int,
-    budget: int,
-    draws: Floats,
-) -> tuple[int, int, int]:
+@compiled()
+def learn_block(task: Task, slots: State, draws: Floats) -> tuple[int, int, int]:
     """Learn one block; return (slots used, mistakes, updates)."""
+    values, y, weight, scheme, on_zero = task
+    column, coef, used, budget = slots
     old = used
     mistakes = 0
     updates = 0
@@ -62,13 +53,11 @@ class RandomEviction(BudgetMachine):
         """Start the seeded generator of the evictions."""
         self.generator = np.random.default_rng(self.seed)
 
-    def policy(self, values: Floats, y: Integers, weight: Floats, column: Integers, coef: Floats) -> tuple[int, int]:
+    def policy(self, task: Task, slots: State) -> tuple[int, int]:
         """Learn one block."""
         state = self.generator.bit_generator.state
-        draws = self.generator.random(len(y))
-        used, mistakes, updates = learn_block(
-            values, y, weight, int(self.scheme), int(self.on_zero), column, coef, len(self.rows), self.budget, draws
-        )
+        draws = self.generator.random(len(task[1]))
+        used, mistakes, updates = learn_block(task, slots, draws)
         if used < 0:
             self.generator.bit_generator.state = state
         self.n_updates += updates

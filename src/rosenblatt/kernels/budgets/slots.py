@@ -7,20 +7,26 @@ block a slot's `column` says where its kernel values stand: a slot of the block'
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from rosenblatt.caching import compiled
 from rosenblatt.kernels.functions import Kernel
 from rosenblatt.kernels.machine import columns_for, spread
 from rosenblatt.kernels.online import TILE, NotFiniteError
 from rosenblatt.kernels.rows import Block, Floats, Integers
 from rosenblatt.kernels.schemes import OnZero, Scheme
 
+Task: TypeAlias = tuple[Floats, Integers, Floats, int, int]
+"""A block to learn: its kernel values with the slots and with itself, of shape (B, old + B), labels, weights, scheme, on_zero."""
 
-@njit(cache=True, nogil=True)
+State: TypeAlias = tuple[Integers, Floats, int, int]
+"""The slots: `column` and `coef`, with room for those after the block and changed in place, how many are used, the budget."""
+
+
+@compiled()
 def slot_scores(values: Floats, column: Integers, coef: Floats, used: int, scores: Floats) -> bool:
     """Scores of one example from its row of kernel values; False if one is not finite."""
     scores[:] = 0.0
@@ -115,15 +121,8 @@ class BudgetMachine:
     def prepare(self) -> None:
         """Set up what the policy keeps beside the slots."""
 
-    def policy(self, values: Floats, y: Integers, weight: Floats, column: Integers, coef: Floats) -> tuple[int, int]:
-        """Learn one block; return (slots used, mistakes), or -1 slots if a score is not finite.
-
-        Parameters
-        ----------
-        values : array of shape (B, old + B)
-            Kernel values of the block with the slots and with itself.
-        column, coef : arrays with room for the slots after the block, changed in place
-        """
+    def policy(self, task: Task, slots: State) -> tuple[int, int]:
+        """Learn one block; return (slots used, mistakes), or -1 slots if a score is not finite."""
         raise NotImplementedError
 
     def committed(self, values: Floats, column: Integers, old: int) -> None:
@@ -154,7 +153,8 @@ class BudgetMachine:
         column = np.arange(room, dtype=np.int64)
         coef = np.zeros((room, self.columns))
         coef[:old] = self.dual
-        used, mistakes = self.policy(values, y, weight, column, coef)
+        task = (values, y, weight, int(self.scheme), int(self.on_zero))
+        used, mistakes = self.policy(task, (column, coef, old, self.budget))
         if used < 0:
             raise NotFiniteError("The scores")
         column = column[:used]

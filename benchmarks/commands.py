@@ -1,0 +1,104 @@
+"""The benchmarks of the command line: whole processes, from the shell's view."""
+
+import functools
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from .files import folder_of_files, write_sparse
+from .harness import SMALLER, Options, Row, measure
+
+__all__ = ["BENCHMARKS"]
+
+OURS = (sys.executable, "-m", "rosenblatt.cli")
+SKLEARN = """
+import sys
+from sklearn.datasets import load_svmlight_file
+from sklearn.linear_model import Perceptron
+X, y = load_svmlight_file(sys.argv[1])
+X.indices, X.indptr = X.indices.astype("int32"), X.indptr.astype("int32")  # it takes no others for a fit
+Perceptron(max_iter=10, tol=None).fit(X, y)
+"""
+
+
+def seconds(*command: str) -> float:
+    """How long a process takes, from its start to its end."""
+    start = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - start
+
+
+def starting(options: Options) -> Iterator[Row]:
+    """Whole processes that do little: the help, and training on 1,000 lines, the kernels compiled before."""
+    yield measure(
+        "rosenblatt --help",
+        functools.partial(seconds, *OURS, "--help"),
+        functools.partial(seconds, sys.executable, "-c", "import sklearn.linear_model"),
+        options,
+        kind=SMALLER,
+        unit="s",
+        bar=0.25,
+        bar_unit="s",
+        ours="the command",
+        peer="import sklearn.linear_model",
+    )
+    with folder_of_files() as folder:
+        path, _ = write_sparse(folder, 1)
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:1000]))
+        yield measure(
+            "train on 1,000 lines, ten epochs",
+            functools.partial(seconds, *OURS, "train", str(path), "-m", str(folder / "model"), "--quiet"),
+            functools.partial(seconds, sys.executable, "-c", SKLEARN, str(path)),
+            options,
+            kind=SMALLER,
+            unit="s",
+            bar=1.5,
+            bar_unit="s",
+            ours="rosenblatt train",
+            peer="sklearn load + Perceptron",
+        )
+
+
+def file_to_model(options: Options) -> Iterator[Row]:
+    """A gigabyte of svmlight text to a model on disk in one pass, as whole processes, beside VW on its own text."""
+    with folder_of_files() as folder:
+        parts = write_sparse(folder, 100)
+        paths = [_repeated(part, options.size(10)) for part in parts]
+        model = str(folder / "model")
+        ours = (*OURS, "train", str(paths[0]), "-m", model, "--epochs", "1", "--algorithm", "perceptron", "--quiet")
+        vw = (
+            sys.executable,
+            "-m",
+            "vowpalwabbit",
+            "-d",
+            str(paths[1]),
+            "--loss_function",
+            "hinge",
+            "--quiet",
+            "-f",
+            model,
+        )
+        yield measure(
+            f"{paths[0].stat().st_size / 1e9:.1f} GB, one pass, whole processes",
+            functools.partial(seconds, *ours),
+            functools.partial(seconds, *vw),
+            options,
+            unit="s",
+            bar=2.0,
+            ours="rosenblatt train",
+            peer="VW, hinge, its own text",
+        )
+
+
+def _repeated(path: Path, times: int) -> Path:
+    """The same file so many times over, read once so that the system has it in memory."""
+    large = path.with_name(f"large{path.suffix}")
+    with large.open("wb") as file:
+        for _ in range(times):
+            file.write(path.read_bytes())
+    return large
+
+
+BENCHMARKS = {"starting": starting, "command-file-to-model": file_to_model}

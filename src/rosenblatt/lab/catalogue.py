@@ -1,0 +1,163 @@
+"""The learners as the page shows them: read from their own docstrings, so that a new rule is in the lab without being told."""
+
+import dataclasses
+import functools
+import inspect
+import re
+import sys
+from typing import Any
+
+__all__ = ["catalogue", "learners"]
+
+HIDDEN = {
+    "budget", "budget_policy", "block_size", "class_weight", "early_stopping", "max_support", "n_iter_no_change", "n_jobs",
+    "normalize", "readout", "tol", "validation_fraction", "verbose", "warm_start",
+}  # fmt: skip
+"""Parameters that change nothing that a trace shows, or that a trace refuses."""
+
+COMMON = ("max_iter", "fit_intercept", "on_zero", "multiclass", "shuffle", "random_state")
+"""Parameters of nearly all learners, which come last."""
+
+DEFAULTS = {"max_iter": 10, "shuffle": False, "eta": None}
+"""What the lab begins with where it differs from the learner, whose defaults are for real data."""
+
+
+@functools.cache
+def catalogue() -> dict[str, Any]:
+    """Everything the page needs before it asks for a run."""
+    from rosenblatt import __version__
+
+    from .presets import PRESETS
+    from .runs import MOST_CLASSES, MOST_POINTS, MOST_STEPS, MOST_VISITS
+
+    limits = {"points": MOST_POINTS, "classes": MOST_CLASSES, "visits": MOST_VISITS, "steps": MOST_STEPS}
+    presets = [
+        {"name": name, "title": one.title, "group": one.group, "about": one.about, "options": one.options}
+        for name, one in PRESETS.items()
+    ]
+    return {"version": __version__, "learners": learners(), "presets": presets, "limits": limits}
+
+
+def learners() -> list[dict[str, Any]]:
+    """Every learner that can be traced."""
+    import rosenblatt
+    from rosenblatt._trace.run import find_learner
+
+    found = {}
+    for public in rosenblatt.__all__:
+        if not public[0].isupper() or not hasattr(getattr(rosenblatt, public), "fit"):
+            continue
+        try:
+            name, learner = find_learner(public)
+        except ValueError:
+            continue
+        found[name] = learner
+    order = ["perceptron", "averaged", "voted", "pocket", "batch", "margin", "passive-aggressive", "winnow", "kernel"]
+    names = [name for name in order if name in found] + [name for name in found if name not in order]
+    return [_learner(name, found[name]) for name in names]
+
+
+def _learner(name: str, learner: Any) -> dict[str, Any]:
+    documentation = inspect.cleandoc(learner.__doc__ or "")
+    return {
+        "name": name,
+        "title": re.sub(r"(?<=[a-z])(?=[A-Z])", " ", learner.__name__),
+        "about": documentation.partition("\n\n")[0].replace("\n", " "),
+        "source": _source(learner),
+        "code": pseudocode(learner),
+        "parameters": _parameters(name, learner, documentation),
+    }
+
+
+def _source(learner: Any) -> str:
+    """The paper: the paragraph after the first line of the learner's file."""
+    paragraphs = (sys.modules[learner.__module__].__doc__ or "").split("\n\n")
+    return " ".join(paragraphs[1].split()) if len(paragraphs) > 1 else ""
+
+
+def _parameters(name: str, learner: Any, documentation: str) -> list[dict[str, Any]]:
+    if dataclasses.is_dataclass(learner):
+        defaults = {field.name: field.default for field in dataclasses.fields(learner)}
+    else:
+        signature = inspect.signature(learner).parameters
+        defaults = {key: one.default for key, one in signature.items()}
+    shown = [key for key in defaults if key not in HIDDEN and not (name == "kernel" and key == "eta")]
+    shown.sort(key=lambda key: COMMON.index(key) if key in COMMON else -1)
+    return [_parameter(key, defaults[key], documentation) for key in shown]
+
+
+def _parameter(name: str, default: Any, documentation: str) -> dict[str, Any]:
+    """Type, choices and help as the docstring gives them."""
+    found = re.search(rf"^{name} : (.*)\n((?:    .*\n?)+)", documentation, re.MULTILINE)
+    kind, text = (found[1], " ".join(found[2].split())) if found else ("", "")
+    choices = re.findall(r'"([^"]+)"', kind.partition(", default")[0])
+    choices = [one for one in choices if one != "precomputed"]
+    if name in DEFAULTS and DEFAULTS[name] is not None:
+        default = DEFAULTS[name]
+    one: dict[str, Any] = {"name": name, "default": default, "help": text}
+    if name == "shuffle":
+        return one | {"kind": "choice", "choices": [False, True, "replacement"]}
+    if name == "gamma":
+        return one | {"kind": "number", "optional": True}
+    if isinstance(default, bool):
+        return one | {"kind": "switch"}
+    if choices and isinstance(default, str):
+        return one | {"kind": "choice", "choices": choices}
+    whole = isinstance(default, int) or default is None
+    return one | {"kind": "whole" if whole else "number", "optional": default is None or name == "random_state"}
+
+
+def pseudocode(learner: Any) -> list[dict[str, Any]]:
+    """The indented block of the learner's file, line by line, with what each line does.
+
+    Roles: "start" before the run, "take" the next example, "decide" whether something is to be done, "update" the weights,
+    "keep" the weights in a pocket, "answer" what predictions are made from.
+    """
+    module = sys.modules[learner.__module__]
+    lines: list[dict[str, Any]] = []
+    for line in _block(module.__doc__ or ""):
+        inherited = re.match(r"learn as the perceptron does", line)
+        if inherited:
+            from rosenblatt import Perceptron
+
+            lines += pseudocode(Perceptron)
+            lines = [one for one in lines if not one["text"].startswith("predict")]
+            continue
+        indent = len(line) - len(line.lstrip())
+        head, colon, rest = line.strip().partition(":  ")
+        if colon and head.startswith(("if ", "on a mistake")):
+            lines.append({"text": head + ":", "indent": indent // 4, "role": _role(head, lines)})
+            lines.append(
+                {
+                    "text": rest.strip(),
+                    "indent": indent // 4 + 1,
+                    "role": "keep" if lines[-1]["role"] == "keep" else "update",
+                }
+            )
+        else:
+            lines.append({"text": line.strip(), "indent": indent // 4, "role": _role(line.strip(), lines)})
+    return lines
+
+
+def _block(documentation: str) -> list[str]:
+    """The first paragraph whose lines all begin with four spaces."""
+    for paragraph in documentation.split("\n\n"):
+        lines = paragraph.strip("\n").split("\n")
+        if all(line.startswith("    ") for line in lines):
+            return [line[4:] for line in lines]
+    return []
+
+
+def _role(text: str, before: list[dict[str, Any]]) -> str:
+    looping = any(one["role"] == "take" for one in before)
+    if re.match(r"(for each|repeat)", text):
+        return "take"
+    if text.startswith(("last:", "answer", "until", "predict the sign of Σ", "predict the sign of <Σ")):
+        return "answer"
+    if text.startswith("when") or (before and before[-1]["role"] == "keep"):
+        return "keep"
+    if re.match(r"(if|on a mistake|predict|loss|tau\b|w·φ)", text):
+        return "decide"
+    if re.search(r"(?<![<>≤≥])=", text):
+        return "update" if looping else "start"
+    return "decide" if looping else "start"

@@ -1,0 +1,301 @@
+"""A run for the page: the library's own trace, its steps packed into columns; the certificate; the exports."""
+
+import inspect
+import itertools
+import json
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MOST_CLASSES", "MOST_FEATURES", "MOST_POINTS", "MOST_STEPS", "MOST_VISITS", "certificate", "export", "run"]
+
+MOST_POINTS = 5_000
+MOST_FEATURES = 200
+MOST_CLASSES = 7
+MOST_VISITS = 200_000
+"""Examples times passes."""
+MOST_STEPS = 5_000
+"""Of a longer run the first steps, the last, and mistakes in between are sent."""
+
+COMPARED = ("perceptron", "averaged", "voted")
+"""Learners that walk the same way and differ in what they answer with."""
+
+Floats = NDArray[np.float64]
+Body = dict[str, Any]
+
+
+def run(body: Body) -> Body:
+    """The steps of a run, its table, and what else the page draws."""
+    X, y, arguments = _problem(body)
+    trace = _trace(X, y, arguments)
+    columns = "notes" if body.get("columns", "notes") == "notes" else None
+    headings, rows = trace.to_cells(columns)
+    answer = {
+        "algorithm": trace.algorithm,
+        "classes": list(trace.classes),
+        "features": list(trace.features),
+        "kind": trace.kind,
+        "examples": trace.examples,
+        "epochs": trace.epochs,
+        "total": trace.total,
+        "mistakes": trace.total_mistakes,
+        "updates": trace.total_updates,
+        "start": trace.start.tolist() if trace.kind != "dual" else [[0.0]] * len(trace.start),
+        "weights": trace.weights.tolist() if trace.kind != "dual" else [[0.0]] * len(trace.start),
+        "formula": trace.formula,
+        "bound": _finite(trace.bound),
+        "note": trace.note,
+        "comparator": None,
+        "steps": _columns(trace),
+        "table": {"headings": headings, "rows": rows},
+        "survivors": _survivors(X, y, trace, arguments),
+        "kernel": _kernel(X, arguments) if trace.kind == "dual" else None,
+        "band": _band(arguments) if trace.kind == "weights" else None,
+    }
+    if trace.comparator is not None:
+        known = trace.comparator
+        answer["comparator"] = {
+            "weights": None if trace.kind == "dual" else known.weights.tolist(),
+            "margin": known.margin,
+            "radius": known.radius,
+        }
+    return answer
+
+
+def certificate(body: Body) -> Body:
+    """Whether the points can be separated, and the proof."""
+    from rosenblatt import certify
+
+    X, y, arguments = _problem(body)
+    proved = certify(X, y, fit_intercept=arguments.get("fit_intercept", True))
+    answer: Body = {
+        "status": proved.status,
+        "problem": proved.problem,
+        "text": str(proved),
+        "margin": [_finite(value) for value in proved.margin],
+        "radius": proved.radius,
+        "bound": _finite(proved.mistake_bound),
+        "classes": proved.classes.tolist(),
+        "separator": None,
+        "combination": None,
+        "common": None,
+        "verified": proved.verify(),
+    }
+    if proved.separator is not None:
+        coef, intercept = proved.separator
+        length = math.sqrt(float((coef**2).sum() + (intercept**2).sum())) or 1.0
+        answer["separator"] = (np.column_stack([intercept, coef]) / length).tolist()
+    if proved.combination is not None:
+        weight = proved.combination if proved.combination.ndim == 1 else proved.combination.sum(axis=1)
+        used = np.flatnonzero(weight)
+        answer["combination"] = [[int(row), float(weight[row])] for row in used]
+        if proved.combination.ndim == 1 and len(proved.classes) == 2:
+            answer["common"] = _common_point(X, y, weight, proved.classes, arguments.get("fit_intercept", True))
+    return answer
+
+
+def export(body: Body) -> Body:
+    """A run as text: "csv" of all steps, "markdown" as on the blackboard, "python" that makes it again."""
+    X, y, arguments = _problem(body)
+    form = body.get("form")
+    if form == "python":
+        return {"text": python_code(X, y, arguments)}
+    if form not in ("csv", "markdown"):
+        raise ValueError(
+            f"`form` of an export must be csv, markdown or python; got {form!r}. Choose one from the menu."
+        )
+    trace = _trace(X, y, arguments)
+    return {"text": trace.to_csv() if form == "csv" else trace.to_markdown(columns="notes")}
+
+
+def python_code(X: Floats, y: Any, arguments: Body) -> str:
+    """A script that makes the same run."""
+    from rosenblatt import trace
+
+    defaults = {key: one.default for key, one in inspect.signature(trace).parameters.items()}
+    given = {key: value for key, value in arguments.items() if key not in defaults or defaults[key] != value}
+    given.pop("limit", None)
+    words = [repr(given.pop("algorithm"))] if "algorithm" in given else []
+    words += [f"{key}={value!r}" for key, value in given.items()]
+    rows = [f"[{', '.join(_short(value) for value in row)}]" for row in X.tolist()]
+    lines = [
+        "from rosenblatt import certify, trace",
+        "",
+        f"X = [{', '.join(rows)}]",
+        f"y = {y.tolist()!r}",
+        "",
+        f"run = trace({', '.join(['X', 'y', *words])})",
+        "print(run)",
+        f"print(certify(X, y{'' if given.get('fit_intercept', True) else ', fit_intercept=False'}))",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _short(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+def _problem(body: Body) -> tuple[Floats, Any, Body]:
+    """Points, labels and the arguments of `trace`, checked before anything is computed."""
+    points, labels = body.get("X"), body.get("y")
+    if not isinstance(points, list) or not isinstance(labels, list) or not points:
+        raise ValueError(
+            "There must be at least one point, with a label for each; got none. Click into the plane to add some."
+        )
+    if len(points) > MOST_POINTS:
+        raise ValueError(
+            f"There may be {MOST_POINTS:,} points at most; got {len(points):,}. Use `rosenblatt train` for more."
+        )
+    if len(points) != len(labels):
+        raise ValueError(f"Each point must have one label; got {len(points):,} points and {len(labels):,} labels.")
+    width = len(points[0]) if isinstance(points[0], list) else 0
+    if not 1 <= width <= MOST_FEATURES:
+        raise ValueError(f"A point must have 1 to {MOST_FEATURES} numbers; got {width}. Choose fewer columns.")
+    if not all(isinstance(row, list) and len(row) == width and all(map(_is_number, row)) for row in points):
+        raise ValueError(f"Every point must be a list of {width} finite numbers; got something else. Reload the page.")
+    if not all(isinstance(label, (str, int)) and not isinstance(label, bool) for label in labels):
+        raise ValueError(
+            "Every label must be a word or a whole number; got something else. Choose another label column."
+        )
+    if len({type(label) for label in labels}) > 1:
+        raise ValueError("All labels must be words, or all whole numbers; got both. Choose another label column.")
+    if len(set(labels)) > MOST_CLASSES:
+        raise ValueError(
+            f"There may be {MOST_CLASSES} classes at most; got {len(set(labels)):,}. Choose another label column."
+        )
+    arguments = {"algorithm": body.get("algorithm", "perceptron"), **_parameters(body)}
+    if body.get("classes"):
+        arguments["classes"] = body["classes"]
+    passes = arguments.get("max_iter", 1)
+    if isinstance(passes, int) and passes * len(points) > MOST_VISITS:
+        raise ValueError(
+            f"A run may visit {MOST_VISITS:,} examples at most; {passes:,} passes over {len(points):,} points are "
+            f"{passes * len(points):,}. Lower the number of passes to {MOST_VISITS // len(points):,}."
+        )
+    return np.array(points, dtype=np.float64), np.array(labels), arguments
+
+
+def _parameters(body: Body) -> Body:
+    """Those of the learner that the page shows: not how much of a run is kept, nor what would print or refuse."""
+    from .catalogue import catalogue
+
+    given = body.get("parameters")
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise ValueError(f"The parameters must be an object; got {given!r}. Reload the page.")
+    algorithm = body.get("algorithm", "perceptron")
+    shown = [one["parameters"] for one in catalogue()["learners"] if one["name"] == algorithm]
+    known = {"init", *(parameter["name"] for parameters in shown for parameter in parameters)}
+    unknown = sorted(set(given) - known)
+    if shown and unknown:
+        raise ValueError(
+            f"The parameters of {algorithm} must be among {', '.join(sorted(known))}; got {unknown[0]!r}. Leave it out."
+        )
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e100
+
+
+def _trace(X: Floats, y: Any, arguments: Body) -> Any:
+    from rosenblatt import trace
+
+    return trace(X, y, **{"limit": MOST_STEPS, **arguments})
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _columns(trace: Any) -> Body:
+    """The steps, one list for each of their parts; weights only where they changed."""
+    steps = trace.steps
+    codes = {label: place for place, label in enumerate(trace.classes)}
+    packed: Body = {
+        "number": [step.number for step in steps],
+        "epoch": [step.epoch for step in steps],
+        "example": [None if step.example is None else step.example - 1 for step in steps],
+        "predicted": [codes.get(step.predicted) for step in steps],
+        "correct": [step.correct for step in steps],
+        "moved": [step.moved for step in steps],
+        "scores": [None if step.scores is None else step.scores.tolist() for step in steps],
+        "moves": [None if step.moves is None else step.moves.tolist() for step in steps],
+        "missed": [[number - 1 for number in step.mistakes] for step in steps if step.example is None],
+        "squeeze": [list(step.squeeze) for step in steps] if steps and steps[0].squeeze is not None else None,
+        "pocket": [step.pocket for step in steps] if steps and steps[0].pocket is not None else None,
+        "updates": _count_updates(steps),
+    }
+    if trace.kind == "dual":
+        return packed | {"gaps": _gaps(trace)}
+    vectors: list[Any] = [trace.start.tolist()]
+    last = trace.start
+    before: list[int] = []
+    after: list[int] = []
+    for step in steps:
+        for part, places in ((step.before, before), (step.after, after)):
+            if part is not last:
+                if not np.array_equal(part, last):
+                    vectors.append(part.tolist())
+                last = part
+            places.append(len(vectors) - 1)
+    return packed | {"vectors": vectors, "before": before, "after": after}
+
+
+def _count_updates(steps: Any) -> list[int]:
+    """Updates so far, among the steps that are kept."""
+    return list(itertools.accumulate(int(step.moved) for step in steps))
+
+
+def _gaps(trace: Any) -> list[Any]:
+    """What changed between two kept steps of a kernel run: (vector, example, by how much)."""
+    last, gaps = trace.start, []
+    for step in trace.steps:
+        change = [] if step.before is last else np.argwhere(step.before != last).tolist()
+        gaps.append([[row, place, float(step.before[row, place] - last[row, place])] for row, place in change])
+        last = step.after
+    return gaps
+
+
+def _survivors(X: Floats, y: Any, trace: Any, arguments: Body) -> list[Any] | None:
+    """Every weight vector with the number of examples it lasted: what the average and the vote are made of."""
+    if trace.algorithm not in COMPARED:
+        return None
+    if trace.algorithm != "voted":
+        trace = _trace(X, y, {**arguments, "algorithm": "voted", "comparator": None})
+    return [[one.weights.tolist(), one.count] for one in trace.survivors]
+
+
+def _kernel(X: Floats, arguments: Body) -> Body:
+    from rosenblatt import KernelPerceptron
+    from rosenblatt.kernels.functions import resolve_gamma
+
+    known = KernelPerceptron().get_params()
+    kernel, gamma, degree, coef0 = (arguments.get(key, known[key]) for key in ("kernel", "gamma", "degree", "coef0"))
+    return {"name": kernel, "gamma": resolve_gamma(kernel, gamma, X), "degree": degree, "coef0": coef0}
+
+
+def _band(arguments: Body) -> float | None:
+    """The score at which the rule is content, if it asks for more than being right."""
+    from rosenblatt._trace.run import find_learner
+
+    _, learner = find_learner(arguments["algorithm"])
+    own = {key: value for key, value in arguments.items() if key in inspect.signature(learner).parameters}
+    target = learner(**own)._target() if hasattr(learner, "_target") else 0.0
+    return target if 0.0 < target < math.inf else None
+
+
+def _common_point(X: Floats, y: Any, weight: Floats, classes: Any, fit_intercept: bool) -> Body:
+    """Where the hulls of the two classes meet; without a bias, how the rows y·x balance at the origin."""
+    positive = y == classes[1]
+    if not fit_intercept:
+        return {"kind": "origin", "point": [0.0] * X.shape[1]}
+    return {"kind": "hulls", "point": (weight[positive] @ X[positive] / weight[positive].sum()).tolist()}
+
+
+def as_json(answer: Body) -> bytes:
+    """Compact JSON, with nothing in it that JSON does not know."""
+    return json.dumps(answer, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()

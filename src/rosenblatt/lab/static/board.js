@@ -1,0 +1,85 @@
+// The blackboard: the step table of the notes, its row marked as the play head moves.
+
+import {copy, h} from "./dom.js";
+
+const PAGE = 40, TALLEST = 350, REST = 60;
+
+export class Board {
+  constructor(lab) {
+    this.lab = lab;
+    this.head = h("thead");
+    this.body = h("tbody");
+    this.note = h("p", {class: "board-note"});
+    const copies = (form, title) => h("button", {type: "button", class: "chalk", onclick: async () => {
+      const text = await lab.exportText(form);
+      if (text !== null) { await copy(text); lab.say(`The table was copied as ${title}.`); }
+    }}, `Copy ${title}`);
+    this.scroller = h("div", {class: "board-scroll", tabindex: "0", role: "region", "aria-label": "Step table"},
+      h("table", {}, h("caption", {class: "hidden"}, "Every step of the run"), this.head, this.body));
+    this.element = h("section", {class: "card board", "aria-label": "Blackboard"},
+      h("header", {}, h("h2", {}, "The blackboard"), copies("markdown", "Markdown"), copies("csv", "CSV")),
+      this.scroller, this.note);
+  }
+
+  load() {
+    const {run} = this.lab;
+    clearTimeout(this.resting);
+    this.row = 0;
+    this.page = -1;
+    this.head.replaceChildren(h("tr", {}, (run?.table.headings ?? []).map(one => h("th", {scope: "col"}, one))));
+    this.body.replaceChildren();
+    this.note.textContent = run?.note ?? "";
+    this.note.hidden = !run?.note;
+    if (!run?.length) return;
+    // The height is measured once and then held: a scroller of fixed size can be laid out without looking at the whole page.
+    this.scroller.style.contain = "none";
+    this.scroller.style.height = "auto";
+    this.turn(0);
+    this.scroller.style.height = `${Math.min(TALLEST, this.scroller.scrollHeight + 16)}px`;
+    this.scroller.style.contain = "strict";
+    this.headHeight = this.head.offsetHeight;
+  }
+
+  show() {
+    const {run, frame} = this.lab;
+    if (!run) return;
+    const {step, phase} = run.frames[frame];
+    const row = phase === "end" ? run.length : Math.max(0, step);
+    const page = Math.floor(row / PAGE), leap = Math.abs(row - this.row) > 1;
+    this.row = row;
+    clearTimeout(this.resting);
+    if (page !== this.page) {
+      // Who scrubs over hundreds of rows reads none of them: the page is written when the play head rests.
+      if (leap && this.page >= 0) { this.resting = setTimeout(() => { this.turn(page); this.mark(row); }, REST); return; }
+      this.turn(page);
+    }
+    this.mark(row);
+  }
+
+  mark(row) {
+    this.current?.removeAttribute("class");
+    this.current?.removeAttribute("aria-current");
+    this.current = this.body.children[row - this.page * PAGE];
+    if (!this.current) return;
+    this.current.className = "now";
+    this.current.setAttribute("aria-current", "step");
+    // Not scrollIntoView, which would scroll the whole page under the reader's hands.
+    const top = this.current.offsetTop - this.headHeight, bottom = this.current.offsetTop + this.current.offsetHeight;
+    const view = this.scroller;
+    if (top < view.scrollTop) view.scrollTop = top;
+    else if (bottom > view.scrollTop + view.clientHeight) view.scrollTop = bottom - view.clientHeight;
+  }
+
+  // Long runs are written page by page, so that a step costs the same whatever their length.
+  turn(page) {
+    const {run} = this.lab, {rows} = run.table;
+    this.page = page;
+    this.body.replaceChildren(...rows.slice(page * PAGE, (page + 1) * PAGE).map((cells, k) => {
+      const step = page * PAGE + k, wrong = step < run.length && !run.steps.correct[step];
+      const row = h("tr", {}, cells.map(lines => h("td", {}, lines.flatMap((line, n) => n ? [h("br"), line] : [line]))));
+      if (wrong) row.dataset.wrong = "";
+      if (step < run.length) row.addEventListener("click", () => this.lab.go(run.frames.findIndex(one => one.step === step)));
+      return row;
+    }));
+  }
+}

@@ -1,0 +1,89 @@
+// Small helpers: elements, numbers as people write them, files, the clipboard.
+
+export const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442"];
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter(child => child !== null && child !== undefined));
+  return element;
+}
+
+export const h = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+export const draw = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+export function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+let counter = 0;
+export const unique = name => `rosenblatt-${name}-${++counter}`;
+
+// Whole numbers without a point, others with so many significant digits, as the tables of the library have them.
+export function number(value, digits = 4) {
+  if (value === null || value === undefined) return "–";
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return String(value).replace("-", "−");
+  const text = Math.abs(value) >= 1e6 || Math.abs(value) < 1e-4
+    ? Number(value.toPrecision(digits)).toExponential().replace("e+", "e")
+    : String(Number(value.toPrecision(digits)));
+  return text.replaceAll("-", "−");
+}
+
+export const vector = (values, digits = 4) => values.length > 8
+  ? `(${values.slice(0, 6).map(v => number(v, digits)).join(", ")}, … ${values.length - 7} more …, ${number(values.at(-1), digits)})`
+  : `(${values.map(v => number(v, digits)).join(", ")})`;
+
+export const label = value => value === 1 ? "+1" : typeof value === "number" ? number(value) : String(value);
+
+export const count = (amount, one, many = `${one}s`) => `${amount.toLocaleString("en")} ${amount === 1 ? one : many}`;
+
+const corners = (n, turn, inner) => Array.from({length: 2 * n}, (_, k) => {
+  const angle = turn + k * Math.PI / n, size = k % 2 ? inner : 1;
+  return `${(size * Math.sin(angle)).toFixed(3)} ${(-size * Math.cos(angle)).toFixed(3)}`;
+}).join("L");
+const CIRCLE = "M.88 0A.88.88 0 1 1-.88 0A.88.88 0 1 1 .88 0Z";
+// Classes differ in shape as well as in colour.
+export const SHAPES = [
+  CIRCLE, `M${corners(4, Math.PI / 4, Math.SQRT1_2)}Z`, `M${corners(3, 0, 0.5)}Z`, `M${corners(4, 0, Math.SQRT1_2)}Z`,
+  `M${corners(3, Math.PI, 0.5)}Z`, `M${corners(4, 0, 0.45)}Z`, `M${corners(5, 0, 0.4)}Z`,
+];
+
+export const symbol = code => draw("svg", {viewBox: "-1.25 -1.25 2.5 2.5", class: "symbol", "aria-hidden": "true"},
+  draw("path", {d: SHAPES[code], fill: COLOURS[code]}));
+
+export function download(name, blob) {
+  const link = h("a", {href: URL.createObjectURL(blob), download: name});
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // A notebook's frame may not be allowed to use the clipboard; the old way still works there.
+    const area = h("textarea", {"aria-hidden": "true"});
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
+
+export function debounce(delay, action) {
+  let timer = null;
+  const later = (...given) => { clearTimeout(timer); timer = setTimeout(() => action(...given), delay); };
+  later.stop = () => clearTimeout(timer);
+  return later;
+}
+
+export const rgb = hex => [1, 3, 5].map(k => parseInt(hex.slice(k, k + 2), 16));

@@ -1,0 +1,81 @@
+// What can be taken away: pictures, tables, code, the address.
+
+import {copy, download, draw, h, set} from "./dom.js";
+import {HEIGHT, WIDTH} from "./plane.js";
+
+const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-family", "font-size", "font-weight", "font-style", "paint-order", "stroke-linejoin", "stroke-linecap"];
+
+// The plane as a document of its own: what the style sheet says is written into it.
+export function picture(plane) {
+  const {svg, canvas, element} = plane, copyOf = svg.cloneNode(true);
+  const walk = (from, to) => {
+    const style = getComputedStyle(from);
+    for (const name of LOOKS) {
+      const value = style.getPropertyValue(name);
+      if (value && value !== "none" && value !== "normal") to.setAttribute(name, value);
+      else if (name === "fill" && value === "none") to.setAttribute(name, "none");
+    }
+    [...from.children].forEach((child, k) => walk(child, to.children[k]));
+  };
+  walk(svg, copyOf);
+  for (const name of ["class", "tabindex", "role", "aria-label", "aria-roledescription"]) copyOf.removeAttribute(name);
+  copyOf.removeAttribute("fill");
+  set(copyOf, {xmlns: "http://www.w3.org/2000/svg", width: WIDTH, height: HEIGHT});
+  const back = draw("rect", {width: WIDTH, height: HEIGHT, fill: getComputedStyle(element).backgroundColor});
+  const under = canvas.hidden ? [] : [draw("image", {href: canvas.toDataURL(), width: WIDTH, height: HEIGHT, preserveAspectRatio: "none"})];
+  copyOf.prepend(back, ...under);
+  return new XMLSerializer().serializeToString(copyOf);
+}
+
+export async function png(plane, scale = 2) {
+  const image = new Image();
+  image.src = URL.createObjectURL(new Blob([picture(plane)], {type: "image/svg+xml"}));
+  await image.decode();
+  const canvas = h("canvas", {width: WIDTH * scale, height: HEIGHT * scale});
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  URL.revokeObjectURL(image.src);
+  return new Promise(done => canvas.toBlob(done, "image/png"));
+}
+
+export class ExportMenu {
+  constructor(lab) {
+    this.lab = lab;
+    const save = async (form, name, type) => {
+      const text = await lab.exportText(form);
+      if (text !== null) download(name, new Blob([text], {type}));
+    };
+    const item = (text, action) => h("button", {type: "button", role: "menuitem", tabindex: "-1", onclick: () => { this.close(); action(); }}, text);
+    this.menu = h("div", {class: "menu", role: "menu", "aria-label": "Export", hidden: true},
+      item("Picture as PNG", async () => download("rosenblatt.png", await png(lab.plane))),
+      item("Picture as SVG", () => download("rosenblatt.svg", new Blob([picture(lab.plane)], {type: "image/svg+xml"}))),
+      item("Steps as CSV", () => save("csv", "rosenblatt.csv", "text/csv")),
+      item("Python code, to a file", () => save("python", "rosenblatt_run.py", "text/x-python")),
+      item("Python code, copied", async () => {
+        const text = await lab.exportText("python");
+        if (text !== null) { await copy(text); lab.say("The Python code was copied."); }
+      }));
+    this.button = h("button", {type: "button", "aria-haspopup": "menu", "aria-expanded": "false", onclick: () => this.menu.hidden ? this.open() : this.close()}, "Export");
+    this.element = h("div", {class: "menu-holder"}, this.button, this.menu);
+    this.menu.addEventListener("keydown", event => {
+      const items = [...this.menu.children], at = items.indexOf(this.menu.getRootNode().activeElement);
+      const by = {ArrowDown: 1, ArrowUp: -1}[event.key];
+      if (by) items[(at + by + items.length) % items.length].focus();
+      else if (event.key === "Escape") { this.close(); this.button.focus(); }
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    this.element.addEventListener("focusout", event => { if (!this.element.contains(event.relatedTarget)) this.close(); });
+  }
+
+  open() {
+    this.menu.hidden = false;
+    this.button.setAttribute("aria-expanded", "true");
+    this.menu.firstChild.focus();
+  }
+
+  close() {
+    this.menu.hidden = true;
+    this.button.setAttribute("aria-expanded", "false");
+  }
+}

@@ -1,0 +1,193 @@
+// A run as the frames of a film: each step is first looked at and, if it moved the weights, then seen moving them.
+
+import {label, number, vector} from "./dom.js";
+
+export class Run {
+  constructor(answer, data) {
+    Object.assign(this, answer);
+    this.data = data;
+    this.width = data.X.length ? data.X[0].length : 2;
+    this.bias = this.kind !== "dual" && this.features.length === this.width + 1;
+    this.codes = this.classes.map(one => data.classes.findIndex(other => other === one));
+    this.frames = [{step: -1, phase: "start"}];
+    this.length = this.steps.number.length;
+    for (let k = 0; k < this.length; k++) {
+      this.frames.push({step: k, phase: "look"});
+      if (this.steps.moved[k]) this.frames.push({step: k, phase: "update"});
+    }
+    if (this.length) this.frames.push({step: this.length - 1, phase: "end"});
+    this.last = this.frames.length - 1;
+    this.prepareVotes();
+    this.preparePocket();
+  }
+
+  // The weights in force, [bias, ...] or without bias, one row for each weight vector.
+  weightsAt(frame) {
+    const {step, phase} = this.frames[frame];
+    if (this.kind === "dual") return null;
+    if (step < 0) return this.start;
+    return this.steps.vectors[phase === "look" ? this.steps.before[step] : this.steps.after[step]];
+  }
+
+  // The same for the plane: [bias, w1, w2].
+  plane(weights) {
+    return weights.map(row => this.bias ? [row[0], row[1], row[2] ?? 0] : [0, row[0], row[1] ?? 0]);
+  }
+
+  // Steps that are over: the number of the last one.
+  done(frame) {
+    const {step, phase} = this.frames[frame];
+    if (step < 0) return 0;
+    return this.steps.number[step] - (phase === "look" ? 1 : 0);
+  }
+
+  updatesAt(frame) {
+    const {step, phase} = this.frames[frame];
+    if (step < 0) return 0;
+    return this.steps.updates[step] - (phase === "look" && this.steps.moved[step] ? 1 : 0);
+  }
+
+  nextMistake(frame) {
+    for (let k = frame + 1; k <= this.last; k++) {
+      const {step, phase} = this.frames[k];
+      if (phase === "look" && !this.steps.correct[step]) return k;
+    }
+    return this.last;
+  }
+
+  // ---------------------------------------------------------------- average, vote and pocket
+
+  prepareVotes() {
+    if (!this.survivors) return;
+    let total = 0, sum = null;
+    this.voters = this.survivors.map(([weights, votes]) => {
+      const voter = {weights: this.plane(weights), full: weights, votes, begin: total, sum};
+      const previous = sum ?? weights.map(row => row.map(() => 0));
+      sum = previous.map((row, k) => row.map((value, j) => value + votes * weights[k][j]));
+      total += votes;
+      return voter;
+    });
+  }
+
+  // How many weight vectors have voted before so many examples, and for how many examples the last of them has stood.
+  voted(examples) {
+    let low = 0, high = this.voters.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.voters[middle].begin < examples) low = middle + 1; else high = middle;
+    }
+    const last = this.voters[low - 1];
+    return {count: low, partial: last ? Math.min(last.votes, examples - last.begin) : 0};
+  }
+
+  averageAt(frame) {
+    const {count, partial} = this.voted(this.done(frame));
+    if (!count) return this.start;
+    const {full, sum} = this.voters[count - 1];
+    return full.map((row, k) => row.map((value, j) => ((sum ? sum[k][j] : 0) + partial * value)));
+  }
+
+  preparePocket() {
+    if (!this.steps.pocket || this.note) return;
+    let fewest = Infinity, held = 0;
+    this.pocketed = this.steps.pocket.map((mistakes, k) => {
+      if (mistakes < fewest && k > 0) held = this.steps.before[k];
+      fewest = Math.min(fewest, mistakes);
+      return held;
+    });
+  }
+
+  pocketAt(frame) {
+    const {step, phase} = this.frames[frame];
+    if (phase === "end") return this.weights;
+    if (!this.pocketed || step < 0) return this.start;
+    return this.steps.vectors[this.pocketed[step]];
+  }
+
+  pocketChanged(step) {
+    return Boolean(this.pocketed) && step > 0 && this.steps.pocket[step] < this.steps.pocket[step - 1];
+  }
+
+  // ---------------------------------------------------------------- kernel
+
+  // Coefficients of the examples at a frame, found by walking from where we were last.
+  dualAt(frame) {
+    const {step, phase} = this.frames[frame];
+    const rows = this.start.length;
+    if (!this.walked) this.walked = {at: 0, dual: Array.from({length: rows}, () => new Float64Array(this.examples))};
+    const target = 2 * Math.max(0, step) + (step >= 0 ? 1 : 0) + (step >= 0 && phase !== "look" ? 1 : 0);
+    // Even places lie after a step's move, odd ones before it: gap, move, gap, move, …
+    const turn = (place, sign) => {
+      const k = (place - 1) >> 1;
+      if (place % 2) for (const [row, at, by] of this.steps.gaps[k]) this.walked.dual[row][at] += sign * by;
+      else this.steps.moves[k].forEach((by, row) => { this.walked.dual[row][this.steps.example[k]] += sign * by; });
+    };
+    while (this.walked.at < target) turn(++this.walked.at, 1);
+    while (this.walked.at > target) turn(this.walked.at--, -1);
+    return this.walked.dual;
+  }
+
+  // ---------------------------------------------------------------- words
+
+  sentence(frame) {
+    const {step, phase} = this.frames[frame], {steps} = this;
+    if (phase === "start") {
+      const weights = this.kind === "dual" || this.start.length > 1 ? "" : ` w = ${vector(this.start[0])}.`;
+      return `Before the first example.${weights} Press Play, or step through with the arrow keys.`;
+    }
+    if (phase === "end") return this.ending();
+    const place = `Step ${steps.number[step]}${this.epochs > 1 ? `, pass ${steps.epoch[step]}` : ""}: `;
+    if (steps.example[step] === null) {
+      const wrong = steps.missed[step].length;
+      return phase === "look"
+        ? `${place}${wrong ? `${wrong} of ${this.examples} examples are wrong` : "no example is wrong"}.`
+        : `${place}w moves by the sum of all ${wrong} mistakes.`;
+    }
+    const example = steps.example[step], truth = this.data.y[example];
+    if (phase === "look") {
+      const answer = label(this.classes[steps.predicted[step]]);
+      const scores = steps.scores[step];
+      const score = scores.length === 1 ? `score ${number(scores[0])}` : `scores ${vector(scores)}`;
+      const verdict = !steps.correct[step] ? "a mistake"
+        : steps.moved[step] ? "right, but not by enough" : "right";
+      const tie = scores.length === 1 && scores[0] === 0 && !steps.correct[step] ? " (a score of 0 counts as one)" : "";
+      return `${place}example ${example + 1} is ${label(truth)}; ${score}, so the answer is ${answer}: ${verdict}${tie}.`;
+    }
+    return `${place}${this.movement(step)}`;
+  }
+
+  movement(step) {
+    const {steps} = this, moves = steps.moves[step], example = steps.example[step];
+    if (!moves) {
+      const [before, after] = [this.steps.vectors[steps.before[step]], this.steps.vectors[steps.after[step]]];
+      if (after.length > 1) return "the weights of the classes move.";
+      return `w + ${vector(after[0].map((value, k) => Number((value - before[0][k]).toPrecision(12))))} = ${vector(after[0])}.`;
+    }
+    if (this.kind === "dual") return `example ${example + 1} becomes a support point: w gains ${this.signed(moves)} φ(x${example + 1}).`;
+    const x = [...(this.bias ? [1] : []), ...this.data.X[example]];
+    if (this.kind === "logarithms") return `the weights are multiplied by exp(${this.signed(moves)} · ${vector(x)}).`;
+    if (moves.length === 1) {
+      const size = Math.abs(moves[0]);
+      return `w ${moves[0] > 0 ? "+" : "−"} ${size === 1 ? "" : `${number(size)} · `}${vector(x)} = ${vector(this.steps.vectors[steps.after[step]][0])}.`;
+    }
+    const parts = moves.map((by, k) => by ? `w of ${label(this.classes[k])} ${by > 0 ? "+" : "−"} ${Math.abs(by) === 1 ? "" : number(Math.abs(by))}x` : null);
+    return `${parts.filter(Boolean).join(", ")}.`;
+  }
+
+  signed(moves) {
+    return moves.length === 1 ? `${moves[0] < 0 ? "−" : "+"}${Math.abs(moves[0]) === 1 ? "" : number(Math.abs(moves[0]))}` : vector(moves);
+  }
+
+  ending() {
+    const passes = this.epochs === 1 ? "one pass" : `${this.epochs} passes`;
+    const clean = this.length && this.cleanPass();
+    const mistakes = this.mistakes === 1 ? "1 mistake" : `${this.mistakes.toLocaleString("en")} mistakes`;
+    return `The end, after ${passes}: ${mistakes}${clean ? ", and a last pass without any: it is done" : ""}.`;
+  }
+
+  cleanPass() {
+    const {steps} = this, pass = steps.epoch[this.length - 1];
+    for (let k = this.length - 1; k >= 0 && steps.epoch[k] === pass; k--) if (steps.moved[k] || !steps.correct[k]) return false;
+    return true;
+  }
+}

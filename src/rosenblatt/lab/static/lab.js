@@ -1,0 +1,454 @@
+// The lab: state, requests and play head in the middle, the cards around them.
+
+import {Board} from "./board.js";
+import {Code} from "./code.js";
+import {DataPanel} from "./data_panel.js";
+import {copy, debounce, h} from "./dom.js";
+import {ExportMenu} from "./exports.js";
+import {Run} from "./frames.js";
+import {LearnerPanel} from "./learner_panel.js";
+import {CertificateCard, Proof} from "./proof.js";
+import {Plane} from "./plane.js";
+import {Readouts} from "./readouts.js";
+import {History, blank, checked, decode, encode, palette} from "./state.js";
+import {Transport} from "./transport.js";
+import {Vectors} from "./vectors.js";
+
+const FIRST = "separable";
+const THEMES = ["auto", "light", "dark"];
+const KEYS = [
+  ["Space", "play or pause"], ["← →", "one step back or on"], ["M", "to the next mistake"], ["Home, End", "to the start, to the end"], ["+ −", "faster, slower"],
+  ["1 … 4", "which class a click adds"], ["0", "erase with a click"], ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
+  ["in the plane", "arrows move a cursor, Enter adds, Delete removes, [ and ] choose a point, Alt+arrows move it; . and , step on and back"],
+];
+
+class Lab {
+  constructor(root, {request, initial = "", address = false, changed = null}) {
+    Object.assign(this, {root, request, address, changed});
+    this.data = blank();
+    this.state = {algorithm: "perceptron", parameters: {}, show: {}};
+    this.frame = 0;
+    this.tool = 0;
+    this.touched = false;
+    this.run = null;
+    this.certificate = null;
+    this.history = new History();
+    this.asked = 0;
+    this.build();
+    this.save = debounce(250, () => this.store());
+    this.slide = debounce(60, (name, options) => this.usePreset(name, options, true));
+    this.ready = this.begin(initial).catch(error => this.complain(`The lab could not start: ${error.message}`));
+  }
+
+  // ---------------------------------------------------------------- the page
+
+  build() {
+    const {root} = this;
+    root.classList.add("rosenblatt-lab");
+    this.plane = new Plane(this);
+    this.transport = new Transport(this);
+    this.board = new Board(this);
+    this.code = new Code(this);
+    this.vectors = new Vectors(this);
+    this.proof = new Proof(this);
+    this.certificateCard = new CertificateCard(this);
+    this.readouts = new Readouts(this);
+    this.dataPanel = new DataPanel(this);
+    this.learnerPanel = new LearnerPanel(this);
+    this.exports = new ExportMenu(this);
+    this.sentence = h("p", {class: "sentence", "aria-live": "polite"}, "Loading the library…");
+    this.message = h("p", {class: "error", role: "alert", hidden: true});
+    this.status = h("p", {class: "toast", role: "status"});
+    this.busy = h("p", {class: "busy", hidden: true}, "The learner is being compiled; that happens once and takes a few seconds.");
+    this.help = h("dialog", {class: "help", "aria-label": "Keys"}, h("h2", {}, "Everything by keyboard"),
+      h("dl", {}, KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
+      h("button", {type: "button", class: "primary", onclick: () => this.help.close()}, "Close"));
+    const link = h("button", {type: "button", title: "Copy a link to exactly this", onclick: () => this.share()}, "Share");
+    this.themeButton = h("button", {type: "button", class: "theme", onclick: () => this.turnTheme()});
+    root.append(
+      h("header", {class: "top"},
+        h("div", {class: "brand"}, h("h1", {}, "rosenblatt ", h("span", {}, "lab")), h("p", {}, "Watch the perceptron learn, one example at a time, and the proof that it must stop.")),
+        h("nav", {"aria-label": "The lab"}, link, this.exports.element, h("button", {type: "button", title: "Keys (?)", onclick: () => this.help.showModal()}, "Keys"), this.themeButton)),
+      h("main", {class: "layout"},
+        h("div", {class: "side"}, this.dataPanel.element, this.learnerPanel.element),
+        h("section", {class: "card stage", "aria-label": "The plane and the run"},
+          h("header", {}, h("h2", {}, h("span", {class: "number", "aria-hidden": "true"}, "3"), "Watch"), this.plane.hint),
+          this.plane.element, this.sentence, this.message, this.busy, this.transport.element),
+        h("div", {class: "right"}, this.code.element, this.proof.element),
+        this.board.element,
+        h("div", {class: "cards"}, this.vectors.element, this.readouts.element, this.certificateCard.element)),
+      this.status, this.help);
+    this.setTheme(this.remembered());
+    this.listeners = [
+      [root, "keydown", event => this.key(event)],
+      [root, "dragover", event => { if (event.dataTransfer?.types.includes("Files")) event.preventDefault(); }],
+      [root, "drop", event => {
+        const file = event.dataTransfer?.files[0];
+        if (file) { event.preventDefault(); this.dataPanel.dialog.read(file); }
+      }],
+    ];
+    if (this.address) {
+      this.listeners.push([document.body, "keydown", event => { if (event.target === document.body) this.key(event); }]);
+      this.listeners.push([window, "hashchange", () => { if (location.hash.slice(1) !== this.stored) this.open(location.hash.slice(1)); }]);
+    }
+    for (const [target, name, action] of this.listeners) target.addEventListener(name, action);
+    root.tabIndex = -1;
+  }
+
+  close() {
+    this.transport.stop();
+    this.save.stop();
+    for (const [target, name, action] of this.listeners) target.removeEventListener(name, action);
+  }
+
+  async begin(initial) {
+    this.catalogue = await this.request("catalogue", {});
+    this.dataPanel.load(this.catalogue);
+    this.learnerPanel.load(this.catalogue);
+    const text = this.address ? location.hash.slice(1) : initial;
+    if (!text || !await this.open(text)) await this.usePreset(FIRST, {}, false, true);
+  }
+
+  // ---------------------------------------------------------------- the address
+
+  async open(text) {
+    let found = null;
+    try {
+      found = checked(await decode(text));
+    } catch { /* the address was cut or changed: say so below */ }
+    if (!found || !this.catalogue.learners.some(one => one.name === found.algorithm)) {
+      this.complain("The address holds no run that this lab can read; it may have been cut. Here is an example instead.");
+      return false;
+    }
+    if (found.data.preset) {
+      const made = await this.attempt(() => this.request("preset", found.data.preset));
+      if (!made) return false;
+      this.data = this.fromPreset(made);
+    } else {
+      const {X, codes, classes, features, known} = found.data;
+      this.data = {X, y: codes.map(code => classes[code]), classes: palette(classes), features: features ?? null, preset: null, known: known ? classes : null};
+    }
+    this.state = {algorithm: found.algorithm, parameters: found.parameters, show: found.show};
+    this.frame = found.frame;
+    this.stored = text;
+    this.renewed();
+    return true;
+  }
+
+  snapshot() {
+    return {data: this.data, ...this.state, frame: this.frame};
+  }
+
+  async store() {
+    const text = await encode(this.snapshot());
+    this.stored = text;
+    if (this.address) history.replaceState(null, "", `#${text}`);
+    this.changed?.(text);
+  }
+
+  async share() {
+    await this.store();
+    await copy(this.address ? location.href : this.stored);
+    this.say(this.address ? "The link was copied. It opens exactly this on any computer that runs rosenblatt lab on the same port." : "The state was copied: Widget(state=…) opens it.");
+  }
+
+  // ---------------------------------------------------------------- data
+
+  get learner() {
+    return this.catalogue.learners.find(one => one.name === this.state.algorithm) ?? this.catalogue.learners[0];
+  }
+
+  fromPreset(made) {
+    const classes = [...new Set(made.classes ?? made.y)].sort((a, b) => a < b ? -1 : 1);
+    return {X: made.X, y: made.y, classes: palette(classes), features: made.features, preset: {name: made.name, options: made.options}, known: made.classes};
+  }
+
+  async usePreset(name, options, sliding = false, first = false) {
+    if (!name) { this.touch(); this.edit({preset: null}); return; }
+    const made = await this.attempt(() => this.request("preset", {name, options}));
+    if (!made) return;
+    if (!first) this.remember();
+    if (!sliding) this.state = {...this.state, algorithm: made.algorithm, parameters: {...made.parameters}};
+    this.data = this.fromPreset(made);
+    this.frame = 0;
+    this.renewed();
+  }
+
+  useTable({X, y, features}) {
+    this.remember();
+    const classes = [...new Set(y)].sort((a, b) => a < b ? -1 : 1);
+    this.data = {X, y, classes: palette(classes), features, preset: null, known: null};
+    const {init, ...parameters} = this.state.parameters;
+    const visits = (parameters.max_iter ?? 10) * X.length;
+    if (visits > this.catalogue.limits.visits) parameters.max_iter = Math.max(1, Math.floor(this.catalogue.limits.visits / X.length));
+    this.state = {...this.state, parameters};
+    this.frame = 0;
+    this.renewed();
+  }
+
+  // Data were replaced as a whole: fit the plane to them.
+  renewed() {
+    if (this.tool !== "erase" && this.tool >= this.data.classes.length) this.tool = 0;
+    this.plane.selected = -1;
+    this.plane.fit();
+    this.refresh();
+    this.refit = this.plane.flat();
+    this.compute();
+  }
+
+  remember() {
+    this.complain("");
+    this.history.remember({data: this.data, state: this.state});
+  }
+
+  back(entry) {
+    if (!entry) return;
+    ({data: this.data, state: this.state} = entry);
+    this.plane.selected = -1;
+    const [x0, y0, x1, y1] = this.plane.box;
+    if (this.plane.flat() || this.data.X.some(([x, y = 0]) => x < x0 || x > x1 || y < y0 || y > y1)) this.plane.fit();
+    this.refit = this.plane.flat();
+    this.refresh();
+    this.compute();
+  }
+
+  undo() { this.back(this.history.undo({data: this.data, state: this.state})); }
+  redo() { this.back(this.history.redo({data: this.data, state: this.state})); }
+
+  touch() {
+    this.touched = true;
+    this.plane.hint.textContent = this.plane.hintText();
+  }
+
+  edit(changes) {
+    this.data = {...this.data, preset: null, ...changes};
+    this.refresh();
+    this.compute();
+  }
+
+  add(point) {
+    if (this.plane.flat() || this.tool === "erase") return;
+    if (this.data.X.length >= this.catalogue.limits.points) { this.complain(`There may be ${this.catalogue.limits.points} points at most.`); return; }
+    this.remember();
+    this.touch();
+    const flat = this.data.X.length > 0 && this.data.X[0].length === 1;
+    this.edit({X: [...this.data.X, flat ? [point[0]] : point], y: [...this.data.y, this.data.classes[this.tool]]});
+  }
+
+  move(index, point) {
+    this.touch();
+    this.complain("");
+    const flat = this.data.X[0].length === 1;
+    this.edit({X: this.data.X.map((x, k) => k === index ? (flat ? [point[0]] : point) : x)});
+  }
+
+  remove(index) {
+    this.remember();
+    this.touch();
+    this.plane.selected = -1;
+    this.edit({X: this.data.X.filter((_, k) => k !== index), y: this.data.y.filter((_, k) => k !== index)});
+  }
+
+  clear() {
+    this.remember();
+    this.touch();
+    this.data = blank();
+    const {init, ...parameters} = this.state.parameters;
+    this.state = {...this.state, parameters};
+    this.frame = 0;
+    this.renewed();
+  }
+
+  pick(tool) {
+    this.tool = tool;
+    this.dataPanel.drawClasses();
+  }
+
+  // ---------------------------------------------------------------- learner
+
+  choose(name) {
+    this.remember();
+    const learner = this.catalogue.learners.find(one => one.name === name);
+    const known = new Set([...learner.parameters.map(one => one.name), ...(name === "kernel" ? [] : ["init"])]);
+    const parameters = Object.fromEntries(Object.entries(this.state.parameters).filter(([key]) => known.has(key)));
+    this.state = {...this.state, algorithm: name, parameters};
+    this.frame = 0;
+    this.refresh();
+    this.compute();
+  }
+
+  setParameter(name, value) {
+    this.remember();
+    const parameters = {...this.state.parameters};
+    if (value === null || value === undefined) delete parameters[name]; else parameters[name] = value;
+    // A bias more or less makes other starting weights of them.
+    if (name === "fit_intercept") delete parameters.init;
+    this.state = {...this.state, parameters};
+    this.refresh();
+    this.compute();
+  }
+
+  // ---------------------------------------------------------------- requests
+
+  body() {
+    const {data, learner, state} = this;
+    const defaults = Object.fromEntries(learner.parameters.filter(one => ["max_iter", "shuffle"].includes(one.name)).map(one => [one.name, one.default]));
+    return {X: data.X, y: data.y, classes: data.known ?? undefined, algorithm: learner.name, parameters: {...defaults, ...state.parameters}};
+  }
+
+  async attempt(action) {
+    try {
+      return await action();
+    } catch (error) {
+      this.complain(error.message);
+      return null;
+    }
+  }
+
+  // One request at a time; while one is under way the newest wish waits, older ones are dropped.
+  compute() {
+    this.save();
+    this.asked++;
+    if (!this.computing) this.computing = this.work().finally(() => { this.computing = null; });
+    return this.computing;
+  }
+
+  async work() {
+    let answered = -1;
+    while (answered !== this.asked) {
+      answered = this.asked;
+      const {data} = this;
+      if (!data.X.length) { this.accept(null, data); continue; }
+      const slow = setTimeout(() => { this.busy.hidden = false; }, 1500);
+      const body = this.body();
+      const answer = await this.attempt(() => this.request("run", body));
+      clearTimeout(slow);
+      this.busy.hidden = true;
+      if (answered !== this.asked && data !== this.data) continue;
+      this.accept(answer && new Run(answer, data), data);
+      const proved = answer && await this.request("certify", body).catch(() => null);
+      if (answered !== this.asked) continue;
+      this.certificate = proved || null;
+      this.certificateCard.show();
+      this.drawCertificate();
+      this.proof.load();
+      this.proof.show();
+    }
+  }
+
+  accept(run, data) {
+    const end = this.run && this.frame > 0 && this.frame === this.run.last;
+    this.run = run;
+    if (!run || data !== this.data) this.certificate = null;
+    if (!run) { this.certificate = null; this.certificateCard.show(); this.drawCertificate(); }
+    this.frame = run ? Math.min(end ? run.last : this.frame, run.last) : 0;
+    if (this.refit) { this.plane.fit(); this.plane.drawPoints(); this.refit = false; }
+    for (const card of [this.board, this.vectors, this.proof, this.readouts]) card.load();
+    this.show();
+  }
+
+  // Settles when nothing is under way.
+  async idle() {
+    await this.ready;
+    while (this.computing) await this.computing;
+  }
+
+  async exportText(form) {
+    const answer = await this.attempt(() => this.request("export", {...this.body(), form}));
+    return answer && answer.text;
+  }
+
+  drawCertificate() {
+    this.plane.showCertificate(this.certificate, this.certificateCard.wanted.checked);
+  }
+
+  // ---------------------------------------------------------------- what is shown
+
+  refresh() {
+    this.dataPanel.show();
+    this.learnerPanel.show();
+    this.code.load(this.learner);
+    this.plane.drawPoints();
+    this.plane.showCertificate(null, false);
+    this.plane.show();
+  }
+
+  go(frame) {
+    if (!this.run) return;
+    this.frame = Math.max(0, Math.min(frame, this.run.last));
+    this.show();
+    this.save();
+  }
+
+  show() {
+    const {run, frame} = this;
+    this.plane.show();
+    this.transport.show();
+    for (const card of [this.board, this.code, this.vectors, this.proof, this.readouts]) card.show();
+    this.sentence.textContent = run ? run.sentence(frame) : this.data.X.length ? "" : "Add points of two classes, and the run appears here.";
+    const at = run?.frames[frame];
+    const wrong = at && at.step >= 0 && at.phase !== "end" && !run.steps.correct[at.step];
+    this.sentence.dataset.verdict = !at || at.phase === "start" || at.phase === "end" ? "" : wrong ? "wrong" : "right";
+  }
+
+  // While the film runs a screen reader need not read every frame.
+  quiet(on) { this.sentence.setAttribute("aria-live", on ? "off" : "polite"); }
+
+  complain(text) {
+    this.message.textContent = text;
+    this.message.hidden = !text;
+  }
+
+  say(text) {
+    this.status.textContent = text;
+    this.status.classList.add("shown");
+    clearTimeout(this.fading);
+    this.fading = setTimeout(() => this.status.classList.remove("shown"), 3500);
+  }
+
+  // ---------------------------------------------------------------- keys and theme
+
+  key(event) {
+    if (event.defaultPrevented || event.target.closest("dialog, [role=menu]")) return;
+    const undo = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
+    const typing = event.target.matches("textarea, input[type=text], select");
+    if (undo && !typing) {
+      event.preventDefault();
+      if (event.shiftKey) this.redo(); else this.undo();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || typing) return;
+    const {transport} = this, slider = event.target.matches("input[type=range]"), pressed = event.target.matches("button, input[type=checkbox]");
+    const actions = {
+      ".": () => transport.to(this.frame + 1), ",": () => transport.to(this.frame - 1),
+      m: () => transport.to(this.run ? this.run.nextMistake(this.frame) : 0), M: () => actions.m(),
+      "+": () => transport.faster(8), "=": () => transport.faster(8), "-": () => transport.faster(-8),
+      "?": () => this.help.showModal(), 0: () => this.pick("erase"),
+      ...(pressed ? {} : {" ": () => transport.toggle()}),
+      ...(slider ? {} : {ArrowRight: () => transport.to(this.frame + 1), ArrowLeft: () => transport.to(this.frame - 1), Home: () => transport.to(0), End: () => transport.to(Infinity)}),
+    };
+    const code = Number(event.key) - 1;
+    if (Number.isInteger(code) && code >= 0 && code < this.data.classes.length) actions[event.key] = () => this.pick(code);
+    if (!actions[event.key]) return;
+    event.preventDefault();
+    actions[event.key]();
+  }
+
+  remembered() {
+    try { return localStorage.getItem("rosenblatt-theme") ?? "auto"; } catch { return "auto"; }
+  }
+
+  setTheme(theme) {
+    this.theme = THEMES.includes(theme) ? theme : "auto";
+    this.root.dataset.theme = this.theme;
+    this.themeButton.textContent = {auto: "◐ Auto", light: "☀ Light", dark: "☾ Dark"}[this.theme];
+    this.themeButton.setAttribute("aria-label", `Colours: ${this.theme}`);
+  }
+
+  turnTheme() {
+    this.setTheme(THEMES[(THEMES.indexOf(this.theme) + 1) % 3]);
+    try { localStorage.setItem("rosenblatt-theme", this.theme); } catch { /* a private window forgets it */ }
+  }
+}
+
+export const mount = (root, options) => new Lab(root, options);

@@ -1,0 +1,85 @@
+// Which learner, and its parameters, as its own documentation describes them.
+
+import {h, unique} from "./dom.js";
+
+const TITLES = {
+  max_iter: "passes", fit_intercept: "bias", on_zero: "a score of 0", multiclass: "many classes", shuffle: "order", random_state: "seed",
+};
+const WORDS = {
+  on_zero: {update: "a mistake", positive: "means +1", keep: "no mistake"},
+  shuffle: {false: "as drawn", true: "shuffled", replacement: "with replacement"},
+};
+
+export class LearnerPanel {
+  constructor(lab) {
+    this.lab = lab;
+    const id = unique("learner");
+    this.select = h("select", {id, onchange: () => lab.choose(this.select.value)});
+    this.about = h("p", {class: "about"});
+    this.fields = h("div", {class: "fields"});
+    this.element = h("section", {class: "card", "aria-label": "Learner"},
+      h("h2", {}, h("span", {class: "number", "aria-hidden": "true"}, "2"), h("label", {for: id}, "Learner")), this.select, this.about, this.fields);
+  }
+
+  load(catalogue) {
+    this.select.replaceChildren(...catalogue.learners.map(one => h("option", {value: one.name}, one.title)));
+  }
+
+  show() {
+    const {learner, state} = this.lab;
+    this.select.value = learner.name;
+    this.about.textContent = learner.about;
+    const many = new Set(this.lab.data.y).size > 2 || (this.lab.data.known?.length ?? 0) > 2;
+    const fields = learner.parameters
+      .filter(one => (one.name !== "multiclass" || many) && (one.name !== "random_state" || state.parameters.shuffle))
+      .map(one => this.field(one, state.parameters[one.name] ?? one.default));
+    if (learner.name !== "kernel") fields.push(this.init(state.parameters.init));
+    // Who changes a parameter by keyboard stays at it.
+    const active = this.fields.getRootNode().activeElement;
+    const held = this.fields.contains(active) ? active.dataset.name : null;
+    this.fields.replaceChildren(...fields.flat());
+    if (held) this.fields.querySelector(`[data-name="${held}"]`)?.focus();
+  }
+
+  field(one, value) {
+    const id = unique(one.name), change = next => this.lab.setParameter(one.name, next);
+    let input;
+    if (one.kind === "choice") {
+      input = h("select", {id, onchange: () => change(one.choices[input.selectedIndex])},
+        one.choices.map(choice => h("option", {selected: choice === value}, WORDS[one.name]?.[choice] ?? String(choice))));
+    } else if (one.kind === "switch") {
+      input = h("input", {id, type: "checkbox", checked: value, onchange: () => change(input.checked)});
+    } else {
+      input = h("input", {
+        id, type: "text", inputmode: "decimal", value: value ?? "", placeholder: one.optional ? "auto" : "",
+        onchange: () => {
+          const text = input.value.trim().replace("−", "-"), number = Number(text);
+          const fine = text === "" ? one.optional : Number.isFinite(number) && (one.kind !== "whole" || Number.isInteger(number));
+          input.setAttribute("aria-invalid", String(!fine));
+          if (fine) change(text === "" ? null : number);
+          else this.lab.complain(`${TITLES[one.name] ?? one.name} must be a ${one.kind === "whole" ? "whole " : ""}number; got “${input.value}”.`);
+        },
+      });
+    }
+    input.dataset.name = one.name;
+    return [h("label", {for: id, title: one.help}, TITLES[one.name] ?? one.name), input];
+  }
+
+  // Starting weights: numbers with commas, rows of many classes with semicolons.
+  init(value) {
+    const id = unique("init"), rows = Array.isArray(value?.[0]) ? value : value ? [value] : [];
+    const input = h("input", {
+      id, type: "text", value: rows.map(row => row.join(", ")).join("; "), placeholder: "zero",
+      onchange: () => {
+        const text = input.value.trim().replaceAll("−", "-");
+        const numbers = text === "" ? null : text.split(";").map(row => row.split(",").map(one => one.trim() === "" ? NaN : Number(one)));
+        const fine = numbers === null || numbers.flat().every(Number.isFinite);
+        input.setAttribute("aria-invalid", String(!fine));
+        if (fine) this.lab.setParameter("init", numbers === null ? null : numbers.length === 1 ? numbers[0] : numbers);
+        else this.lab.complain(`Starting weights must be numbers with commas between them, such as −1, 0, 0; got “${input.value}”.`);
+      },
+    });
+    input.dataset.name = "init";
+    return [h("label", {for: id, title: "Weights to start from, the bias first. Many classes: a row each, separated by semicolons."}, "start w"), input];
+  }
+}

@@ -1,0 +1,394 @@
+// The plane: points to draw and drag, and over them the run: regions, boundary, margin band, w, the example being looked at.
+
+import {COLOURS, SHAPES, draw, h, label, number, set} from "./dom.js";
+import {cells, clip, dot, hull, line, principal, ticks} from "./geometry.js";
+import {Grid, KernelField, paint} from "./regions.js";
+
+export const WIDTH = 800, HEIGHT = 600;
+const NEAR = 16;
+
+export class Plane {
+  // `lab` has data, run, frame, drawing (the class to add), tool, certificate, and the verbs add, move, remove, commit.
+  constructor(lab) {
+    this.lab = lab;
+    this.box = [-5, -3.75, 5, 3.75];
+    this.cursor = null;
+    this.selected = -1;
+    this.layers = Object.fromEntries(["regions", "axes", "run", "points", "proof", "front"].map(name =>
+      [name, draw("g", {class: `layer-${name}`})]));
+    this.canvas = h("canvas", {class: "field", "aria-hidden": "true"});
+    this.svg = draw("svg", {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "plane", tabindex: "0", role: "application",
+      "aria-roledescription": "drawing plane",
+      "aria-label": "The plane. Arrow keys move a cursor, Enter adds a point, Delete removes the nearest, brackets choose a point, Alt and arrows move it.",
+    }, ...Object.values(this.layers));
+    this.hint = h("p", {class: "hint"});
+    this.element = h("div", {class: "plane-frame"}, this.canvas, this.svg);
+    this.listen();
+  }
+
+  // ---------------------------------------------------------------- coordinates
+
+  px(x) { return (x - this.box[0]) / (this.box[2] - this.box[0]) * WIDTH; }
+  py(y) { return (this.box[3] - y) / (this.box[3] - this.box[1]) * HEIGHT; }
+
+  // Fit the points; both axes have one scale, so that w stands at a right angle to the boundary.
+  fit() {
+    const points = this.positions();
+    let [x0, y0, x1, y1] = points.length ? [Infinity, Infinity, -Infinity, -Infinity] : [-4, -3, 4, 3];
+    for (const [x, y] of points) {
+      x0 = Math.min(x0, x); x1 = Math.max(x1, x);
+      y0 = Math.min(y0, y); y1 = Math.max(y1, y);
+    }
+    // The origin matters where there is no bias, and is good to see if it is near.
+    const near = Math.max(x1 - x0, y1 - y0, 1);
+    if (Math.max(Math.abs(x0), Math.abs(y0), Math.abs(x1), Math.abs(y1)) < 2 * near) {
+      x0 = Math.min(x0, 0); x1 = Math.max(x1, 0); y0 = Math.min(y0, 0); y1 = Math.max(y1, 0);
+    }
+    if (this.flat()) { this.stretch([x0, y0, x1, y1]); return; }
+    const unit = Math.max((x1 - x0) / 0.8 / WIDTH, (y1 - y0) / 0.8 / HEIGHT, 1e-9) || 0.01;
+    const cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
+    this.box = [cx - unit * WIDTH / 2, cy - unit * HEIGHT / 2, cx + unit * WIDTH / 2, cy + unit * HEIGHT / 2];
+    this.drawAxes();
+  }
+
+  // More than two features: the points are seen along w, and the boundary stands upright in the middle.
+  flat() { return this.lab.data.X.length > 0 && this.lab.data.X[0].length > 2; }
+
+  stretch([, y0, , y1]) {
+    const {run} = this.lab;
+    let reach = 1e-9;
+    if (run && run.kind !== "dual") {
+      const stops = Math.min(24, run.last);
+      for (let k = 0; k <= stops; k++) {
+        for (const [x] of this.along(Math.round(k * run.last / Math.max(1, stops)))) reach = Math.max(reach, Math.abs(x));
+      }
+    } else reach = 1;
+    const room = Math.max(y1 - y0, 1e-9) * 0.12;
+    this.box = [-1.15 * reach, y0 - room, 1.15 * reach, y1 + room];
+    this.drawAxes();
+  }
+
+  positions() {
+    const {X} = this.lab.data;
+    if (!this.flat()) return X.map(x => [x[0], x[1] ?? 0]);
+    return this.along(this.lab.frame);
+  }
+
+  // Across: how far to the side of the second class (of many classes: how far ahead the true one is). Up: the main spread.
+  along(frame) {
+    const {data, run} = this.lab;
+    if (this.spreadOf !== data.X) { this.spread = principal(data.X); this.spreadOf = data.X; }
+    if (!run || run.kind === "dual" || run.data.X !== data.X) return data.X.map((_, k) => [0, this.spread[k]]);
+    const weights = run.weightsAt(Math.min(frame, run.last));
+    const score = (row, x) => run.bias ? row[0] + x.reduce((sum, v, j) => sum + v * row[j + 1], 0) : dot(x, row);
+    const size = Math.hypot(...weights.flat()) || 1;
+    return data.X.map((x, k) => {
+      if (weights.length === 1) return [score(weights[0], x) / size, this.spread[k]];
+      const scores = weights.map(row => score(row, x)), own = run.classes.indexOf(data.y[k]);
+      return [(scores[own] - Math.max(...scores.filter((_, j) => j !== own))) / size, this.spread[k]];
+    });
+  }
+
+  drawAxes() {
+    const [x0, y0, x1, y1] = this.box, marks = [], flat = this.flat();
+    const names = flat
+      ? [this.lab.run && this.lab.run.start.length > 1 ? "lead of the true class / ‖w‖" : "score / ‖w‖", "main spread"]
+      : this.lab.data.features ?? ["x1", "x2"];
+    for (const x of ticks(x0, x1, 8)) {
+      marks.push(draw("line", {class: x === 0 ? "axis" : "grid", x1: this.px(x), x2: this.px(x), y1: 0, y2: HEIGHT}));
+      if (x > x0 + 0.03 * (x1 - x0) && x < x1 - 0.12 * (x1 - x0)) marks.push(draw("text", {class: "tick", x: this.px(x) + 4, y: HEIGHT - 8}, number(x)));
+    }
+    for (const y of ticks(y0, y1, 6)) {
+      marks.push(draw("line", {class: y === 0 ? "axis" : "grid", y1: this.py(y), y2: this.py(y), x1: 0, x2: WIDTH}));
+      if (y > y0 + 0.06 * (y1 - y0) && y < y1 - 0.07 * (y1 - y0)) marks.push(draw("text", {class: "tick", x: 6, y: this.py(y) - 4}, number(y)));
+    }
+    marks.push(draw("text", {class: "axis-name", x: WIDTH - 8, y: HEIGHT - 8, "text-anchor": "end"}, names[0]));
+    marks.push(draw("text", {class: "axis-name", x: 8, y: 18}, names[1] ?? ""));
+    this.layers.axes.replaceChildren(...marks);
+  }
+
+  // ---------------------------------------------------------------- points
+
+  drawPoints() {
+    const {data} = this.lab, small = this.svg.clientWidth && this.svg.clientWidth < 520;
+    const size = (data.X.length > 600 ? 4.5 : data.X.length > 150 ? 6.5 : 9) * (small ? 1.6 : 1);
+    this.size = size;
+    this.marks = this.positions().map(([x, y], k) => {
+      const code = data.classes.indexOf(data.y[k]);
+      return draw("path", {
+        d: SHAPES[code], class: "point", fill: COLOURS[code], transform: `translate(${this.px(x)} ${this.py(y)}) scale(${size})`,
+      });
+    });
+    this.layers.points.replaceChildren(...this.marks);
+    this.hint.textContent = this.hintText();
+    this.drawCursor();
+  }
+
+  hintText() {
+    const {data, touched, run} = this.lab;
+    if (!data.X.length) return "Click anywhere to add points of two classes.";
+    if (this.flat()) {
+      return run?.kind === "dual"
+        ? "A kernel run with more than two features has no picture in the plane; the blackboard shows it."
+        : `${data.X[0].length} features, seen along w: the dividing line is where the score is 0.`;
+    }
+    return touched ? "" : "Click to add a point, drag to move one, then press Play.";
+  }
+
+  nearest(x, y) {
+    // A finger needs more room than a mouse, in pixels of the screen.
+    let best = -1, distance = NEAR * Math.max(1, WIDTH / (this.svg.clientWidth || WIDTH));
+    this.positions().forEach(([u, v], k) => {
+      const away = Math.hypot(this.px(u) - x, this.py(v) - y);
+      if (away <= distance) { best = k; distance = away; }
+    });
+    return best;
+  }
+
+  place(event) {
+    const frame = this.svg.getBoundingClientRect();
+    return [(event.clientX - frame.left) / frame.width * WIDTH, (event.clientY - frame.top) / frame.height * HEIGHT];
+  }
+
+  // A pixel as a point with no more digits than can be seen.
+  point([x, y]) {
+    const [x0, y0, x1, y1] = this.box, digits = Math.max(0, 2 - Math.floor(Math.log10((x1 - x0) / 5)));
+    const round = value => Number(value.toFixed(Math.min(8, digits)));
+    return [round(x0 + x / WIDTH * (x1 - x0)), round(y1 - y / HEIGHT * (y1 - y0))];
+  }
+
+  listen() {
+    const {lab, svg} = this;
+    let held = -1, from = null, moved = false;
+    svg.addEventListener("pointerdown", event => {
+      if (event.button > 0 || this.flat()) return;
+      const at = this.place(event);
+      held = this.nearest(...at);
+      from = at;
+      moved = false;
+      if (held >= 0) {
+        if (lab.tool === "erase") { lab.remove(held); held = -1; from = null; return; }
+        svg.setPointerCapture(event.pointerId);
+        this.selected = held;
+        this.drawCursor();
+      }
+    });
+    svg.addEventListener("pointermove", event => {
+      if (held < 0 || !from) return;
+      const at = this.place(event);
+      if (!moved && Math.hypot(at[0] - from[0], at[1] - from[1]) < 4) return;
+      if (!moved) lab.remember();
+      moved = true;
+      lab.move(held, this.point(at));
+    });
+    svg.addEventListener("pointerup", event => {
+      if (!from) return;
+      const at = this.place(event);
+      if (held < 0 && lab.tool !== "erase" && Math.hypot(at[0] - from[0], at[1] - from[1]) < 10) lab.add(this.point(at));
+      held = -1;
+      from = null;
+    });
+    svg.addEventListener("pointercancel", () => { held = -1; from = null; });
+    svg.addEventListener("contextmenu", event => {
+      if (this.flat()) return;
+      const at = this.nearest(...this.place(event));
+      if (at >= 0) { event.preventDefault(); lab.remove(at); }
+    });
+    svg.addEventListener("keydown", event => this.key(event));
+    svg.addEventListener("blur", () => { this.cursor = null; this.drawCursor(); });
+  }
+
+  key(event) {
+    const {lab} = this, step = event.shiftKey ? 40 : 8;
+    const by = {ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step]}[event.key];
+    if (event.ctrlKey || event.metaKey || this.flat()) return;
+    if (by && event.altKey && this.selected >= 0) {
+      const [x, y] = lab.data.X[this.selected];
+      lab.remember();
+      lab.move(this.selected, this.point([this.px(x) + by[0], this.py(y) + by[1]]));
+    } else if (by) {
+      const [x, y] = this.cursor ?? [WIDTH / 2, HEIGHT / 2];
+      this.cursor = [Math.min(WIDTH, Math.max(0, x + by[0])), Math.min(HEIGHT, Math.max(0, y + by[1]))];
+      lab.say(`Cursor at ${this.point(this.cursor).map(v => number(v)).join(", ")}`);
+    } else if (event.key === "Enter") {
+      this.cursor ??= [WIDTH / 2, HEIGHT / 2];
+      lab.add(this.point(this.cursor));
+    } else if (event.key === "Delete" || event.key === "Backspace") {
+      const at = this.cursor ? this.nearest(...this.cursor) : this.selected;
+      if (at >= 0) lab.remove(at);
+    } else if (event.key === "[" || event.key === "]") {
+      const n = lab.data.X.length;
+      if (!n) return;
+      const from = this.selected < 0 && event.key === "[" ? 0 : this.selected;
+      this.selected = (from + (event.key === "]" ? 1 : n - 1) + n) % n;
+      const [x, y] = lab.data.X[this.selected];
+      this.cursor = [this.px(x), this.py(y)];
+      lab.say(`Point ${this.selected + 1} of ${n}, class ${label(lab.data.y[this.selected])}, at ${number(x)}, ${number(y)}`);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.drawCursor();
+  }
+
+  drawCursor() {
+    const marks = [];
+    const chosen = this.lab.data.X[this.selected];
+    if (chosen && !this.flat()) marks.push(draw("circle", {class: "selected", cx: this.px(chosen[0]), cy: this.py(chosen[1] ?? 0), r: this.size + 5}));
+    if (this.cursor) {
+      const [x, y] = this.cursor;
+      marks.push(draw("path", {class: "cursor", d: `M${x - 12} ${y}H${x + 12}M${x} ${y - 12}V${y + 12}`}));
+    }
+    this.layers.front.replaceChildren(...marks);
+  }
+
+  // ---------------------------------------------------------------- the run
+
+  show() {
+    const {run, frame, data} = this.lab;
+    const shown = [], fields = [];
+    if (run && run.data.X === data.X && run.length) {
+      if (this.flat()) this.moveAlong(run, shown);
+      else if (run.kind === "dual") this.paintKernel(run, frame);
+      else this.showWeights(run, run.plane(run.weightsAt(frame)), shown, fields);
+      if (!(this.flat() && run.kind === "dual")) this.ring(run, frame, shown);
+    }
+    this.canvas.hidden = !(run && run.kind === "dual" && !this.flat());
+    this.layers.regions.replaceChildren(...fields);
+    this.layers.run.replaceChildren(...shown);
+  }
+
+  showWeights(run, weights, shown, fields) {
+    cells(weights, this.box).forEach((polygon, k) => {
+      if (polygon.length > 2) fields.push(draw("polygon", {
+        class: "region", fill: COLOURS[run.codes[k]], points: polygon.map(([x, y]) => `${this.px(x)},${this.py(y)}`).join(" "),
+      }));
+    });
+    if (weights.length > 1) {
+      const size = Math.max(...weights.map(([, b, c]) => Math.hypot(b, c))) || 1;
+      weights.forEach(([, b, c], k) => this.arrow(shown, [0, 0], [b * 90 / size, c * 90 / size], COLOURS[run.codes[k]]));
+      return;
+    }
+    const [w] = weights, length = Math.hypot(w[1], w[2]);
+    if (!length) return;
+    this.band(run, w, length, shown);
+    const {step, phase} = run.frames[this.lab.frame];
+    if (phase === "update") this.segment(run.plane(run.steps.vectors[run.steps.before[step]])[0], "boundary before", shown);
+    this.segment(w, "boundary", shown);
+    const [x0, y0, x1, y1] = this.box, cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
+    const off = (w[0] + w[1] * cx + w[2] * cy) / length ** 2;
+    this.arrow(shown, [cx - off * w[1], cy - off * w[2]], [80 * w[1] / length, 80 * w[2] / length], null, "w");
+  }
+
+  // The band that the rule asks for, or else the room that these weights leave on both sides when they separate.
+  band(run, w, length, shown) {
+    let reach = run.band, said = reach && `score ±${number(reach)}`;
+    if (!reach) {
+      const {X, y} = run.data, [, positive] = run.classes;
+      reach = Infinity;
+      for (let k = 0; k < X.length; k++) {
+        const score = w[0] + w[1] * X[k][0] + w[2] * (X[k][1] ?? 0);
+        reach = Math.min(reach, y[k] === positive ? score : -score);
+      }
+      said = `margin ${number(reach / length, 3)}`;
+    }
+    if (!(reach > 0) || !Number.isFinite(reach)) return;
+    const [x0, y0, x1, y1] = this.box;
+    const inside = clip(clip([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], [reach - w[0], -w[1], -w[2]]), [reach + w[0], w[1], w[2]]);
+    if (inside.length > 2) shown.push(draw("polygon", {class: "band", points: inside.map(([x, y]) => `${this.px(x)},${this.py(y)}`).join(" ")}));
+    for (const side of [-1, 1]) this.segment([w[0] + side * reach, w[1], w[2]], "edge", shown);
+    const edge = line([w[0] - reach, w[1], w[2]], this.box);
+    if (edge) {
+      const top = edge[0][1] > edge[1][1] ? edge[0] : edge[1];
+      const x = Math.min(WIDTH - 110, Math.max(10, this.px(top[0]) + 8)), y = Math.min(HEIGHT - 30, Math.max(36, this.py(top[1]) + 16));
+      shown.push(draw("text", {class: "note", x, y}, said));
+    }
+  }
+
+  segment(w, kind, shown) {
+    const ends = line(w, this.box);
+    if (ends) shown.push(draw("line", {class: kind, x1: this.px(ends[0][0]), y1: this.py(ends[0][1]), x2: this.px(ends[1][0]), y2: this.py(ends[1][1])}));
+  }
+
+  arrow(shown, [x, y], [a, b], colour, name = "") {
+    if (Math.hypot(a, b) < 1) return;
+    const from = [this.px(x), this.py(y)], to = [from[0] + a, from[1] - b];
+    const turn = Math.atan2(-b, a) * 180 / Math.PI, look = colour ? {stroke: colour} : {};
+    shown.push(draw("line", {class: "arrow", x1: from[0], y1: from[1], x2: to[0], y2: to[1], ...look}));
+    shown.push(draw("path", {class: "arrow-head", d: "M0-6 14 0 0 6Z", transform: `translate(${to[0]} ${to[1]}) rotate(${turn})`, ...(colour ? {fill: colour} : {})}));
+    if (name) shown.push(draw("text", {
+      class: "arrow-name", x: to[0] + (a < 0 ? -18 : 18), y: to[1] + (b < 0 ? 20 : -6), "text-anchor": a < 0 ? "end" : "start",
+    }, name));
+  }
+
+  moveAlong(run, shown) {
+    if (run.kind === "dual") return;
+    this.positions().forEach(([x, y], k) => set(this.marks[k], {transform: `translate(${this.px(x)} ${this.py(y)}) scale(${this.size})`}));
+    shown.push(draw("line", {class: "boundary", x1: this.px(0), x2: this.px(0), y1: 0, y2: HEIGHT}));
+    const sides = run.start.length === 1 ? run.classes.map(label) : ["wrong", "right"];
+    shown.push(draw("text", {class: "note", x: this.px(0) - 12, y: 40, "text-anchor": "end"}, `← ${sides[0]}`));
+    shown.push(draw("text", {class: "note", x: this.px(0) + 12, y: 40}, `${sides[1]} →`));
+  }
+
+  paintKernel(run, frame) {
+    const key = `${this.box}`;
+    if (this.fieldOf !== run || this.fieldKey !== key) {
+      const fine = run.examples > 500 ? 0.5 : run.examples > 150 ? 1 : 1.75;
+      this.grid = new Grid(this.box, Math.round(120 * fine), Math.round(90 * fine));
+      this.field = new KernelField(run, this.grid);
+      this.fieldOf = run;
+      this.fieldKey = key;
+    }
+    paint(this.canvas, this.grid, this.field.at(frame), run.codes, 84);
+  }
+
+  ring(run, frame, shown) {
+    const {step, phase} = run.frames[frame];
+    if (step < 0 || phase === "end") return;
+    const places = this.positions(), right = run.steps.correct[step];
+    const looked = run.steps.example[step] === null ? run.steps.missed[step] : [run.steps.example[step]];
+    for (const k of looked) {
+      const [x, y] = places[k];
+      shown.push(draw("circle", {class: `ring ${right ? "right" : "wrong"}`, cx: this.px(x), cy: this.py(y), r: this.size + 8}));
+    }
+    if (run.kind === "dual") return;
+    if (looked.length === 1 && phase === "update" && run.kind === "weights" && !this.flat() && run.start.length === 1 && run.steps.moves[step]) {
+      const [x, y] = places[looked[0]], by = run.steps.moves[step][0];
+      const size = Math.hypot(x, y) || 1;
+      this.arrow(shown, [x, y], [60 * Math.sign(by) * x / size, 60 * Math.sign(by) * y / size], COLOURS[run.data.classes.indexOf(run.data.y[looked[0]])], by > 0 ? "+x" : "−x");
+    }
+  }
+
+  // ---------------------------------------------------------------- the certificate, drawn
+
+  showCertificate(certificate, wanted) {
+    const shown = [], {data} = this.lab;
+    if (certificate && wanted && !this.flat()) {
+      const {separator, combination, common, classes} = certificate;
+      if (separator?.length === 1) {
+        const [b, w1, w2 = 0] = separator[0];
+        this.segment([b, w1, w2], "separator", shown);
+        const ends = line([b, w1, w2], this.box);
+        if (ends) shown.push(draw("text", {class: "note", x: Math.min(WIDTH - 30, this.px(ends[0][0]) + 8), y: Math.max(30, Math.min(HEIGHT - 30, this.py(ends[0][1]) - 8))}, "u"));
+      }
+      if (common?.kind === "hulls") classes.forEach(one => {
+        const corner = hull(data.X.filter((_, k) => data.y[k] === one).map(x => [x[0], x[1] ?? 0]));
+        shown.push(draw("polygon", {class: "hull", stroke: COLOURS[data.classes.indexOf(one)], points: corner.map(([x, y]) => `${this.px(x)},${this.py(y)}`).join(" ")}));
+      });
+      for (const [row] of combination ?? []) {
+        const [x, y = 0] = data.X[row];
+        if (common) {
+          const [u, v = 0] = common.point;
+          shown.push(draw("line", {class: "pull", x1: this.px(x), y1: this.py(y), x2: this.px(u), y2: this.py(v)}));
+        }
+        shown.push(draw("circle", {class: "used", cx: this.px(x), cy: this.py(y), r: this.size + 4}));
+      }
+      if (common) {
+        const x = this.px(common.point[0]), y = this.py(common.point[1] ?? 0);
+        shown.push(draw("path", {class: "common", d: `M${x - 9} ${y - 9}L${x + 9} ${y + 9}M${x - 9} ${y + 9}L${x + 9} ${y - 9}`}));
+        shown.push(draw("text", {class: "note", x: x + 14, y: y + 20}, common.kind === "hulls" ? "in both hulls" : "Σ λ·y·x = 0"));
+      }
+    }
+    this.layers.proof.replaceChildren(...shown);
+  }
+}

@@ -1,0 +1,152 @@
+// The proof at work: four curves against the updates, squeezed together; and the certificate.
+
+import {draw, h, number, unique} from "./dom.js";
+import {dot, ticks} from "./geometry.js";
+
+const WIDTH = 400, HEIGHT = 230, LEFT = 36, BOTTOM = 22, TOP = 8, RIGHT = 8;
+const NAMES = ["floor", "along", "length", "ceiling"];
+const SHORT = {floor: "kγ", along: "⟨w, u⟩", length: "‖w‖", ceiling: "√k·R"};
+
+export class Proof {
+  constructor(lab) {
+    this.lab = lab;
+    this.svg = draw("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "squeeze", role: "img"});
+    this.legend = h("ul", {class: "legend"});
+    this.words = h("p", {class: "words"});
+    this.wide = h("input", {type: "checkbox", onchange: () => { this.load(); this.show(); }});
+    this.wideLabel = h("label", {class: "check"}, this.wide, "as far as the bound, where they cross");
+    this.element = h("section", {class: "card proof", "aria-label": "The proof, live"}, h("h2", {}, "The proof, live"), this.svg, this.legend, this.words, this.wideLabel);
+  }
+
+  load() {
+    const {run} = this.lab;
+    this.points = null;
+    this.element.hidden = !run;
+    if (!run) return;
+    this.collect(run);
+    const none = !this.points;
+    this.wideLabel.hidden = none || !run.bound;
+    this.svg.toggleAttribute("hidden", none);
+    this.legend.hidden = none;
+    if (none) {
+      this.words.textContent = this.why(run);
+      return;
+    }
+    const parts = run.formula.split(" ≤ ");
+    this.values = NAMES.map(() => h("b"));
+    this.legend.replaceChildren(...NAMES.map((name, k) => h("li", {class: name}, h("span", {class: "swatch"}), parts[k] ?? SHORT[name], " ", this.values[k])));
+    this.drawCurves(run);
+  }
+
+  why(run) {
+    const {certificate} = this.lab;
+    if (run.kind === "logarithms" || ["batch", "passive-aggressive"].includes(run.algorithm)) return "This squeeze is the perceptron's proof; the learner chosen has a bound of its own kind. Choose the perceptron to see it at work.";
+    if (certificate?.status === "inseparable") return "No line separates these points, so there is no margin γ and no bound: the certificate below is the proof of that.";
+    return "The squeeze compares w with a separator u. It is shown for perceptrons, on points that can be separated.";
+  }
+
+  collect(run) {
+    if (!run.steps.squeeze || !run.comparator) return;
+    const u = run.comparator.weights?.flat(), start = run.start.flat();
+    const first = u ? dot(start, u) : 0, size = Math.hypot(...start);
+    this.points = [[first, first, size, size]];
+    this.at = [0];
+    run.steps.squeeze.forEach((four, k) => {
+      if (run.steps.moved[k]) { this.points.push(four); this.at.push(run.steps.updates[k]); }
+    });
+  }
+
+  drawCurves(run) {
+    const made = this.at.at(-1) || 1, wide = this.wide.checked && run.bound;
+    this.most = wide ? Math.max(made, run.bound * 1.15) : made;
+    const last = this.points.at(-1), [a] = this.points;
+    const slope = made ? (last[0] - a[0]) / made : 0, growth = made ? (last[3] ** 2 - a[3] ** 2) / made : 0;
+    const floor = k => a[0] + slope * k, ceiling = k => Math.sqrt(a[3] ** 2 + growth * k);
+    this.top = Math.max(wide ? floor(this.most) : 0, ceiling(this.most), ...this.points.map(one => one[2])) * 1.06 || 1;
+    this.low = Math.min(0, ...this.points.map(one => one[0]), ...this.points.map(one => one[1]));
+    const x = k => LEFT + k / this.most * (WIDTH - LEFT - RIGHT), y = v => HEIGHT - BOTTOM - (v - this.low) / (this.top - this.low) * (HEIGHT - BOTTOM - TOP);
+    this.x = x;
+    const marks = [];
+    for (const k of ticks(0, this.most, 5)) if (Number.isInteger(k)) marks.push(draw("text", {class: "tick", x: x(k), y: HEIGHT - 6, "text-anchor": k > this.most * 0.92 ? "end" : "middle"}, number(k)));
+    for (const v of ticks(this.low, this.top, 4)) {
+      marks.push(draw("line", {class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(v), y2: y(v)}));
+      marks.push(draw("text", {class: "tick", x: LEFT - 5, y: y(v) + 4, "text-anchor": "end"}, number(v, 3)));
+    }
+    const many = Array.from({length: 81}, (_, k) => k * this.most / 80);
+    const path = list => list.map(([k, v], n) => `${n ? "L" : "M"}${x(k).toFixed(1)} ${y(v).toFixed(1)}`).join("");
+    marks.push(draw("path", {class: "between", d: `${path(this.at.map((k, n) => [k, this.points[n][1]]))}${path(this.at.map((k, n) => [k, this.points[n][2]]).reverse()).replace("M", "L")}Z`}));
+    marks.push(draw("path", {class: "curve floor", d: path([[0, floor(0)], [this.most, floor(this.most)]])}));
+    marks.push(draw("path", {class: "curve ceiling", d: path(many.map(k => [k, ceiling(k)]))}));
+    marks.push(draw("path", {class: "curve along", d: path(this.at.map((k, n) => [k, this.points[n][1]]))}));
+    marks.push(draw("path", {class: "curve length", d: path(this.at.map((k, n) => [k, this.points[n][2]]))}));
+    if (wide) marks.push(draw("line", {class: "bound", x1: x(run.bound), x2: x(run.bound), y1: TOP, y2: HEIGHT - BOTTOM}));
+    this.head = draw("line", {class: "head", y1: TOP, y2: HEIGHT - BOTTOM});
+    this.dots = NAMES.map(name => draw("circle", {class: `dot ${name}`, r: 4}));
+    this.y = y;
+    this.svg.replaceChildren(...marks, this.head, ...this.dots);
+  }
+
+  show() {
+    const {run, frame} = this.lab;
+    if (!run || !this.points) return;
+    const k = run.updatesAt(frame);
+    let n = 0;
+    while (n + 1 < this.at.length && this.at[n + 1] <= k) n++;
+    const four = this.points[n];
+    this.head.setAttribute("x1", this.x(this.at[n]));
+    this.head.setAttribute("x2", this.x(this.at[n]));
+    four.forEach((value, j) => {
+      this.values[j].textContent = number(value);
+      this.dots[j].setAttribute("cx", this.x(this.at[n]));
+      this.dots[j].setAttribute("cy", this.y(value));
+    });
+    const bound = run.bound ? ` No run in any order can make more than ${number(Math.floor(run.bound))}: then the floor would pass the ceiling.` : "";
+    this.words.textContent = `k = ${k} ${k === 1 ? "update" : "updates"} so far.${bound}`;
+    this.svg.setAttribute("aria-label", `After ${k} updates: ${four.map(value => number(value)).join(" ≤ ")}`);
+  }
+}
+
+const SAID = {
+  separable: ["✓", "Separable", "There is a line with every point strictly on its side."],
+  inseparable: ["✕", "Not separable", "No line can be right about all points."],
+  undecided: ["?", "Undecided", "Neither a separator nor a contradiction was found."],
+};
+
+export class CertificateCard {
+  constructor(lab) {
+    this.lab = lab;
+    this.body = h("div", {id: unique("certificate")});
+    this.wanted = h("input", {type: "checkbox", onchange: () => { this.asked = true; lab.drawCertificate(); }});
+    this.element = h("section", {class: "card certificate", "aria-label": "The certificate"}, h("h2", {}, "The certificate"), this.body,
+      h("label", {class: "check"}, this.wanted, "draw it in the plane"));
+  }
+
+  show() {
+    const {certificate} = this.lab;
+    if (!certificate) {
+      this.body.replaceChildren(h("p", {class: "words"}, "Add points of two classes to have them certified."));
+      return;
+    }
+    // A separator would give the answer away before the run has found one; a contradiction is what there is to see.
+    if (!this.asked) this.wanted.checked = certificate.status === "inseparable";
+    const [mark, title, said] = SAID[certificate.status];
+    const facts = [];
+    const fact = (name, value) => facts.push(h("dt", {}, name), h("dd", {}, value));
+    fact("R", number(certificate.radius));
+    if (certificate.status === "separable") {
+      const [low, high] = certificate.margin;
+      fact("γ", number(low, 5) === number(high, 5) ? number(low, 5) : `${number(low, 5)} to ${number(high, 5)}`);
+      fact("(R/γ)²", `at most ${number(certificate.bound)} mistakes from zero weights`);
+      if (certificate.separator.length === 1) fact("u", vectorText(certificate.separator[0]));
+    } else if (certificate.combination) {
+      const what = {hulls: "meet in one point, which lies in the hulls of both classes", origin: "add y·x up to exactly 0"}[certificate.common?.kind] ?? "add up to exactly 0";
+      fact("proof", `${certificate.combination.length} points, weighted, ${what}`);
+    }
+    this.body.replaceChildren(
+      h("p", {class: `verdict ${certificate.status}`}, h("span", {class: "mark", "aria-hidden": "true"}, mark), h("strong", {}, title), ` ${said}`),
+      h("dl", {}, ...facts),
+      certificate.verified ? h("p", {class: "verified"}, "Checked again in exact integer arithmetic.") : "");
+  }
+}
+
+const vectorText = values => `(${values.map(value => number(value, 3)).join(", ")})`;

@@ -1,0 +1,123 @@
+// Regions that no polygon bounds: votes and kernels, painted cell by cell. Sums are kept, so that a step costs one weight vector.
+
+import {COLOURS, rgb} from "./dom.js";
+
+// A grid over the box, row by row from the top.
+export class Grid {
+  constructor([x0, y0, x1, y1], columns, rows) {
+    this.columns = columns;
+    this.rows = rows;
+    this.size = columns * rows;
+    this.x = Float64Array.from({length: columns}, (_, c) => x0 + (c + 0.5) * (x1 - x0) / columns);
+    this.y = Float64Array.from({length: rows}, (_, r) => y1 - (r + 0.5) * (y1 - y0) / rows);
+  }
+}
+
+export class VoteField {
+  constructor(run, grid) {
+    this.run = run;
+    this.grid = grid;
+    this.classes = Math.max(2, run.start.length);
+    this.votes = Array.from({length: this.classes}, () => new Float64Array(grid.size));
+    this.whole = 0;
+    this.partial = 0;
+  }
+
+  cast(weights, votes) {
+    const {grid, classes} = this, {columns, rows, x, y} = grid;
+    const single = weights.length === 1;
+    for (let r = 0, p = 0; r < rows; r++) for (let c = 0; c < columns; c++, p++) {
+      if (single) {
+        const [a, b, d] = weights[0], score = a + b * x[c] + d * y[r];
+        if (score > 0) this.votes[1][p] += votes; else if (score < 0) this.votes[0][p] += votes;
+        continue;
+      }
+      let best = -1, top = -Infinity;
+      for (let k = 0; k < classes; k++) {
+        const score = weights[k][0] + weights[k][1] * x[c] + weights[k][2] * y[r];
+        if (score > top) { top = score; best = k; } else if (score === top) best = -1;
+      }
+      if (best >= 0) this.votes[best][p] += votes;
+    }
+  }
+
+  // The votes of all weight vectors that have stood for so many examples; only the difference to the last call is cast.
+  at(examples) {
+    const {count, partial} = this.run.voted(examples), {voters} = this.run;
+    if (this.whole > 0) this.cast(voters[this.whole - 1].weights, -this.partial);
+    let from = Math.max(0, this.whole - 1);
+    const to = Math.max(0, count - 1);
+    if (Math.abs(to - from) > to) {
+      this.votes.forEach(field => field.fill(0));
+      from = 0;
+    }
+    for (; from < to; from++) this.cast(voters[from].weights, voters[from].votes);
+    for (; from > to; from--) this.cast(voters[from - 1].weights, -voters[from - 1].votes);
+    if (count > 0) this.cast(voters[count - 1].weights, partial);
+    this.whole = count;
+    this.partial = partial;
+    return this.votes;
+  }
+}
+
+export class KernelField {
+  constructor(run, grid) {
+    this.run = run;
+    this.grid = grid;
+    this.held = run.start.map(() => new Float64Array(run.examples));
+    this.fields = run.start.map(() => new Float64Array(grid.size));
+    this.values = new Map();
+  }
+
+  // The kernel between one example and every cell.
+  column(example) {
+    if (!this.values.has(example)) {
+      const {grid} = this, {columns, rows, x, y} = grid, {name, gamma, degree, coef0} = this.run.kernel;
+      const [u, v = 0] = this.run.data.X[example], values = new Float32Array(grid.size);
+      for (let r = 0, p = 0; r < rows; r++) for (let c = 0; c < columns; c++, p++) {
+        const inner = gamma * (u * x[c] + v * y[r]);
+        if (name === "rbf") values[p] = Math.exp(-gamma * ((u - x[c]) ** 2 + (v - y[r]) ** 2));
+        else if (name === "poly") values[p] = (inner + coef0) ** degree;
+        else if (name === "sigmoid") values[p] = Math.tanh(inner + coef0);
+        else values[p] = u * x[c] + v * y[r];
+      }
+      this.values.set(example, values);
+    }
+    return this.values.get(example);
+  }
+
+  at(frame) {
+    this.run.dualAt(frame).forEach((dual, row) => {
+      const held = this.held[row], field = this.fields[row];
+      for (let k = 0; k < dual.length; k++) {
+        const by = dual[k] - held[k];
+        if (!by) continue;
+        const values = this.column(k);
+        for (let p = 0; p < field.length; p++) field[p] += by * values[p];
+        held[k] = dual[k];
+      }
+    });
+    if (this.fields.length > 1) return this.fields;
+    const [score] = this.fields;
+    return [score.map(value => -value), score];
+  }
+}
+
+// Paint each cell in the colour of the class with the highest number; where all are level nothing is painted.
+export function paint(canvas, grid, fields, codes, alpha) {
+  canvas.width = grid.columns;
+  canvas.height = grid.rows;
+  const paper = canvas.getContext("2d"), image = paper.createImageData(grid.columns, grid.rows), pixels = image.data;
+  const colours = codes.map(code => rgb(COLOURS[code]));
+  for (let p = 0; p < grid.size; p++) {
+    let best = -1, top = -Infinity;
+    for (let k = 0; k < fields.length; k++) {
+      const value = fields[k][p];
+      if (value > top) { top = value; best = k; } else if (value === top) best = -1;
+    }
+    if (best < 0) continue;
+    [pixels[4 * p], pixels[4 * p + 1], pixels[4 * p + 2]] = colours[best];
+    pixels[4 * p + 3] = alpha;
+  }
+  paper.putImageData(image, 0, 0);
+}

@@ -1,0 +1,116 @@
+// Play, step, scrub: the buttons below the plane.
+
+import {h} from "./dom.js";
+
+const ICONS = {
+  start: "M6 5v14M19 5 9 12l10 7Z", back: "M17 5 7 12l10 7Z", play: "M7 4.5 19 12 7 19.5Z", pause: "M8 5v14M16 5v14",
+  step: "M7 5 17 12 7 19Z", mistake: "M4 5l9 7-9 7ZM19 5v8M19 17.5v1.5", end: "M18 5v14M5 5l10 7-10 7Z",
+};
+const SLOWEST = 0.5, FASTEST = 240;
+
+export function icon(path, name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  svg.setAttribute("class", `icon icon-${name}`);
+  const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  shape.setAttribute("d", path);
+  svg.append(shape);
+  return svg;
+}
+
+export class Transport {
+  constructor(lab) {
+    this.lab = lab;
+    this.playing = false;
+    const button = (name, title, keys, action) => h("button", {
+      type: "button", class: `transport-${name}`, title: `${title} (${keys})`, "aria-label": title, "aria-keyshortcuts": keys, onclick: action,
+    }, icon(ICONS[name], name));
+    this.playButton = h("button", {type: "button", class: "transport-play", title: "Play (Space)", "aria-keyshortcuts": "Space", onclick: () => this.toggle()});
+    this.scrub = h("input", {
+      type: "range", class: "scrub", min: 0, max: 0, value: 0, "aria-label": "Place in the run",
+      oninput: () => { this.stop(); lab.go(Number(this.scrub.value)); },
+    });
+    this.speed = h("input", {
+      type: "range", class: "speed", min: 0, max: 100, value: 24, "aria-label": "Speed", title: "Speed (+ and −)",
+      oninput: () => this.nameSpeed(),
+    });
+    this.place = h("output", {class: "place"});
+    this.nameSpeed();
+    this.element = h("div", {class: "transport", role: "group", "aria-label": "Playing the run"},
+      h("div", {class: "buttons"},
+        button("start", "To the start", "Home", () => this.to(0)),
+        button("back", "One step back", "ArrowLeft", () => this.to(lab.frame - 1)),
+        this.playButton,
+        button("step", "One step", "ArrowRight", () => this.to(lab.frame + 1)),
+        button("mistake", "To the next mistake", "M", () => this.to(lab.run ? lab.run.nextMistake(lab.frame) : 0)),
+        button("end", "To the end", "End", () => this.to(Infinity)),
+        h("label", {class: "speed-label"}, h("span", {}, "speed"), this.speed)),
+      h("div", {class: "scrubbing"}, this.scrub, this.place));
+    this.dress();
+  }
+
+  dress() {
+    this.playButton.replaceChildren(icon(ICONS[this.playing ? "pause" : "play"], this.playing ? "pause" : "play"), h("span", {}, this.playing ? "Pause" : "Play"));
+  }
+
+  // Frames a second, on a logarithmic scale.
+  rate() { return SLOWEST * (FASTEST / SLOWEST) ** (Number(this.speed.value) / 100); }
+  nameSpeed() {
+    const rate = this.rate();
+    this.speed.setAttribute("aria-valuetext", `${rate < 10 ? rate.toFixed(1) : Math.round(rate)} frames a second`);
+  }
+
+  faster(by) {
+    this.speed.value = Number(this.speed.value) + by;
+    this.nameSpeed();
+  }
+
+  to(frame) {
+    this.stop();
+    this.lab.go(frame);
+  }
+
+  toggle() { if (this.playing) this.stop(); else this.start(); }
+
+  start() {
+    const {lab} = this;
+    if (!lab.run) return;
+    if (lab.frame >= lab.run.last) lab.go(0);
+    this.playing = true;
+    lab.touch();
+    this.dress();
+    lab.quiet(true);
+    let last = performance.now(), owed = 1;
+    const tick = now => {
+      if (!this.playing) return;
+      owed += (now - last) / 1000 * this.rate();
+      last = now;
+      if (owed >= 1) {
+        const by = Math.floor(owed);
+        owed -= by;
+        lab.go(lab.frame + by);
+      }
+      if (lab.frame >= lab.run.last) this.stop();
+      else requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  }
+
+  stop() {
+    if (!this.playing) return;
+    this.playing = false;
+    this.dress();
+    this.lab.quiet(false);
+  }
+
+  show() {
+    const {run, frame} = this.lab;
+    this.scrub.max = run ? run.last : 0;
+    this.scrub.value = frame;
+    const at = run ? run.frames[frame] : null;
+    const steps = run ? run.length : 0, done = at && at.step >= 0 ? at.step + 1 : 0;
+    this.place.textContent = `step ${done} of ${steps}`;
+    this.scrub.setAttribute("aria-valuetext", `step ${done} of ${steps}`);
+  }
+}

@@ -1,0 +1,56 @@
+"""AROW: adaptive regularization of weight vectors.
+
+Crammer, K., Kulesza, A. and Dredze, M. (2009). Adaptive Regularization of Weight Vectors. NIPS 22.
+
+    w = 0, Σ = I
+    for each example (x, y):
+        if y <w, x> < 1:
+            beta = 1 / (xᵀΣx + r),  alpha = (1 - y <w, x>) beta
+            w = w + alpha y Σx
+            Σ = Σ - beta Σx xᵀΣ
+
+Mistakes: M of them and U updates without a mistake, for every u with hinge losses h and the matrix X of the updated examples:
+M ≤ √(r ‖u‖² + uᵀXᵀXu) √(ln det(I + XXᵀ/r) + U) + Σ h - U.
+
+Departures: an example of weight c has r / c in place of r, as if it were c examples in one. With ``covariance="diagonal"`` only
+the diagonal of Σ is kept, as in the paper's experiments, and the bound does not hold. With many classes each has a Σ of its own;
+alpha and beta come from the lead over the top rival and the variance of that lead. Rounding cannot make a variance negative.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+
+__all__ = ["AROW", "step"]
+
+
+def step(margin: float, variance: float, weight: float, r: float) -> tuple[float, float]:
+    """How far to move along Σx, and how much surer to become."""
+    if margin >= 1.0:
+        return 0.0, 0.0
+    beta = 1.0 / (variance + r / weight)
+    return (1.0 - margin) * beta, beta
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AROW(OnlineParameters, LinearClassifier, step=step, target=1.0):
+    """Moves the weights that it is unsure of and spares those it is sure of: quick to learn rare features, calm with noise.
+
+    Parameters
+    ----------
+    r : float, default=1.0
+        How much a single example is distrusted, greater than 0. Raising it makes steps smaller and the weights settle later.
+    covariance : {"diagonal", "full"}, default="diagonal"
+        One variance for each weight, or a whole matrix: (features + 1)² numbers for each weight vector, and as much time for each
+        update.
+    readout : {"last", "average"}, default="last"
+        Predict with the last weights, or with the mean of all of them.
+    {online_parameters}
+    """
+
+    _words: ClassVar = {"covariance": ["diagonal", "full"], "readout": ["last", "average"]}
+
+    r: float = positive(1.0, "Larger values take smaller steps.")
+    covariance: str = "diagonal"
+    readout: str = "last"

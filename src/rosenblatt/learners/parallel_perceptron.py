@@ -1,0 +1,107 @@
+"""Parallel perceptrons: a committee with the p-delta rule.
+
+Auer, P., Burgsteiner, H. and Maass, W. (2008). A Learning Rule for Very Simple Universal Approximators Consisting of a Single
+Layer of Perceptrons. Neural Networks 21(5).
+
+    w_1 … w_n random, n odd
+    for each example (x, y):
+        predict the majority of the signs of <w_i, x>
+        for each i, with own = y <w_i, x>:
+            the majority is wrong and so is i:       w_i = w_i + eta y x
+            i is right, but by less than gamma:      w_i = w_i + eta mu y x
+            the majority is right, i wrong by less:  w_i = w_i - eta mu y x
+            w_i = w_i - eta (‖w_i‖² - 1) w_i
+
+Mistakes: no bound is known. Enough perceptrons can represent every Boolean function, the exclusive or among them, which a single
+one cannot; each step goes down the gradient of an error that counts wrong votes and votes near the threshold.
+
+Departures: the pull towards length 1 divides by 1 + eta (‖w_i‖² - 1), which is the same for small eta and cannot overshoot; only
+those that move feel it. gamma is fixed, not adapted. There are two classes, so the squashing function is the sign. An example of
+weight c < 1 takes c times the step; a weight above 1 counts as 1, because a long step makes w_i forget all else. A feature that
+comes later starts at random, too.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+from rosenblatt.model import Model
+from rosenblatt.parallel import Committee
+from rosenblatt.training import History
+
+__all__ = ["ParallelPerceptron", "step"]
+
+
+def step(
+    margin: float, own: float, w_sq_norm: float, weight: float, eta: float, gamma: float, mu: float
+) -> tuple[float, float]:
+    """By what factor one perceptron shrinks, and how much of y·x it adds."""
+    tau = 0.0
+    if own > 0.0:
+        tau = mu if own < gamma else 0.0
+    elif margin <= 0.0:
+        tau = 1.0
+    elif own > -gamma:
+        tau = -mu
+    return 1.0 / max(0.5, 1.0 + eta * (w_sq_norm - 1.0)), min(1.0, weight) * eta * tau
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ParallelPerceptron(OnlineParameters, LinearClassifier, step=step):
+    """A small committee of perceptrons that is trained together: for data that no single hyperplane separates.
+
+    Parameters
+    ----------
+    n_perceptrons : int, default=5
+        How many, an odd number of at least 3. More can represent more, and take longer.
+    eta : float, default=0.01
+        The size of a step, greater than 0. Examples should have about length 1.
+    gamma : float, default=0.1
+        The margin that each perceptron should keep from its threshold, greater than 0. Raising it makes votes more stable.
+    mu : float, default=0.5
+        How hard to push for that margin, greater than 0.
+    {online_parameters}
+
+    Notes
+    -----
+    `multiclass` and `on_zero` have no effect: there are two classes, and an odd number of votes is never tied. `coef_` has one
+    row for each perceptron. `decision_function` is the majority as a share of the votes, between -1 and 1.
+    """
+
+    _model_class: ClassVar = Committee
+
+    n_perceptrons: int = 5
+    eta: float = positive(0.01, "Values between 0.001 and 0.1 are usual.")
+    gamma: float = positive(0.1, "Larger values ask for more stable votes.")
+    mu: float = positive(0.5, "Values between 0.1 and 1 are usual.")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_count("n_perceptrons", "An odd number of votes cannot be tied.")
+        if self.n_perceptrons < 3 or self.n_perceptrons % 2 == 0:
+            raise ValueError(
+                f"`n_perceptrons` of ParallelPerceptron must be an odd number of at least 3; got {self.n_perceptrons!r}. An odd "
+                "number of votes cannot be tied."
+            )
+
+    def _params(self) -> tuple[float, ...]:
+        from sklearn.utils import check_random_state
+
+        seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
+        drawn = check_random_state(self.random_state).randint(2**31 - 1) if seed is None else int(seed)
+        return float(self.eta), float(self.gamma), float(self.mu), float(self.n_perceptrons), float(drawn)
+
+    def _new_model(self, n_features: int | None, dtype: Any) -> Model:
+        return Committee(self._rule(), n_features=n_features, dtype=dtype)
+
+    def _prove(self, model: Model, history: History, table: Any, codes: Any, weight: Any, X: Any, labels: Any) -> None:
+        """A committee proves nothing about hyperplanes; it has converged when it is right everywhere."""
+        wrong = (model.scores(table)[:, 0] >= 0) != (codes == 1)
+        self.converged_ = not bool((wrong & (weight > 0)).any() if weight.size else wrong.any())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -1,0 +1,58 @@
+"""The second-order perceptron.
+
+Cesa-Bianchi, N., Conconi, A. and Gentile, C. (2005). A Second-Order Perceptron Algorithm. SIAM Journal on Computing 34(3).
+
+    A = a I, θ = 0
+    for each example (x, y):
+        predict the sign of <(A + x xᵀ)⁻¹ θ, x>
+        if wrong:  θ = θ + y x,  A = A + x xᵀ
+
+Mistakes: at most D / γ + √((a + uᵀSu) Σ ln(1 + λ / a)) / γ for every unit u and γ > 0, where D is the sum of
+max(0, γ - y <u, x>) over the mistakes, S the sum of their x xᵀ, and λ the eigenvalues of S.
+
+Departures: the same rule is kept as w = A⁻¹θ and Σ = A⁻¹. The score <w, x> is the paper's times 1 + xᵀΣx, so the sign is the
+same, and a mistake gives w = w + (1 - y <w, x>) / (1 + xᵀΣx) y Σx: an AROW step with r = 1, taken on mistakes only. With
+``covariance="diagonal"``, which the paper does not have, only the diagonal of Σ is kept and the bound does not hold. An example
+of weight c counts as c examples in one. With many classes each has a Σ of its own; the margin is the lead over the top rival.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+
+__all__ = ["SecondOrderPerceptron", "step"]
+
+
+def step(margin: float, variance: float, weight: float) -> tuple[float, float]:
+    """Move on a mistake, and only then, less where much has been seen."""
+    if margin > 0.0:
+        return 0.0, 0.0
+    beta = 1.0 / (variance + 1.0 / weight)
+    return (1.0 - margin) * beta, beta
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SecondOrderPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0):
+    """The perceptron in whitened coordinates: features that vary much, or together, do not drown the others.
+
+    Parameters
+    ----------
+    a : float, default=1.0
+        Where the matrix of what was seen starts, greater than 0. Raising it brings it closer to the perceptron.
+    covariance : {"diagonal", "full"}, default="diagonal"
+        One variance for each weight, or a whole matrix: (features + 1)² numbers for each weight vector, and as much time for each
+        update.
+    readout : {"last", "average"}, default="last"
+        Predict with the last weights, or with the mean of all of them.
+    {online_parameters}
+    """
+
+    _words: ClassVar = {"covariance": ["diagonal", "full"], "readout": ["last", "average"]}
+
+    a: float = positive(1.0, "Larger values are closer to the perceptron.")
+    covariance: str = "diagonal"
+    readout: str = "last"
+
+    def _initial_variance(self) -> float:
+        return 1.0 / self.a

@@ -1,0 +1,182 @@
+"""What some rules keep besides their weights: a variance for every weight, a matrix of them for all, or a common scale.
+
+A model hands these arrays to its kernels behind those that every rule has, lets them grow with its classes and features, and puts
+them back when a call fails.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MOST_BYTES", "DiagonalVariances", "FullVariances", "Memory", "ScaleFactors"]
+
+MOST_BYTES = 1 << 31
+"""Whole covariance matrices larger than this are refused."""
+
+Arrays = Sequence[NDArray[Any]]
+
+
+class Memory:
+    """What a rule keeps besides its weights; most keep nothing.
+
+    Attributes
+    ----------
+    arrays
+        All of it, in the order in which the kernels expect it.
+    by_feature
+        What has one row for each feature.
+    others
+        What else has to be put back when a call fails.
+    scale
+        The factor of the weights, one for each weight vector, if they are kept without it.
+    spreads
+        Whether an example may change what is kept of features that it does not have.
+    """
+
+    spreads: bool = False
+    arrays: Arrays = ()
+    by_feature: Arrays = ()
+    others: Arrays = ()
+    scale: NDArray[np.float64] | None = None
+
+    def started(self, w: NDArray[Any], bias: NDArray[np.float64]) -> None:
+        """Take note of starting weights."""
+
+    def grown(self, vectors: int, capacity: int) -> "Memory":
+        """The same for more weight vectors or features. Two classes share one; with a third each has its own."""
+        return self
+
+    def content(self, features: int) -> Arrays:
+        """What a model with so many features remembers, without the room to grow."""
+        return ()
+
+
+class ScaleFactors(Memory):
+    """For weights that are kept as scale · v: the scale, ‖w‖², the steps taken and Σ of the scales, for each weight vector.
+
+    Parameters
+    ----------
+    vectors : int
+        How many weight vectors there are.
+    """
+
+    spreads = True
+    scale: NDArray[np.float64]
+
+    def __init__(self, vectors: int) -> None:
+        self.scale = np.ones(vectors)
+        self.arrays = self.others = self.scale, np.zeros(vectors), np.zeros(vectors), np.zeros(vectors)
+
+    def average(self, state: Any, examples: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The mean of the weights in force after each example: (Σ scales · v - u) / examples."""
+        if not examples:
+            return state.w * 1.0, state.bias.copy()
+        total = self.arrays[3]
+        factors = total if state.w.ndim == 1 else np.pad(total, (0, state.w.shape[1] - total.size))
+        return (state.w * factors - state.u) / examples, (state.bias * total - state.u_bias) / examples
+
+    def started(self, w: NDArray[Any], bias: NDArray[np.float64]) -> None:
+        """Measure starting weights."""
+        squares = np.sum(np.square(w, dtype=np.float64), axis=0)
+        self.arrays[1][:] = np.ravel(squares)[: bias.size] + np.square(bias)
+
+    def grown(self, vectors: int, capacity: int) -> "ScaleFactors":
+        """A new class starts afresh."""
+        if vectors == self.scale.size:
+            return self
+        new = ScaleFactors(vectors)
+        for before, after in zip(self.arrays, new.arrays, strict=True):
+            after[: before.size] = before
+            if before.size == 1:
+                after[1] = before[0]
+        return new
+
+    def content(self, features: int) -> Arrays:
+        """All of it."""
+        return self.others
+
+
+class DiagonalVariances(Memory):
+    """One variance for each weight, in the shape of the weights.
+
+    Parameters
+    ----------
+    initial : float
+        What they start from.
+    vectors, capacity : int
+        How many weight vectors and features there is room for.
+    """
+
+    def __init__(self, initial: float, vectors: int, capacity: int) -> None:
+        self.initial = initial
+        self.sigma = np.full((capacity,) if vectors == 1 else (capacity, -(-vectors // 4) * 4), initial)
+        self.bias = np.full(vectors, initial)
+        self.arrays = self.sigma, self.bias, np.zeros(0)
+        self.by_feature, self.others = (self.sigma,), (self.bias,)
+
+    def grown(self, vectors: int, capacity: int) -> "DiagonalVariances":
+        """Known variances stay; what is new starts afresh."""
+        new = DiagonalVariances(self.initial, vectors, capacity)
+        if self.sigma.ndim == new.sigma.ndim:
+            new.sigma[tuple(slice(size) for size in self.sigma.shape)] = self.sigma
+            new.bias[: self.bias.size] = self.bias
+        else:
+            new.sigma[: self.sigma.size, :2] = self.sigma[:, None]
+            new.bias[:2] = self.bias
+        return new
+
+    def content(self, features: int) -> Arrays:
+        """The variances of weights and biases."""
+        return self.sigma[:features], self.bias
+
+
+class FullVariances(Memory):
+    """One symmetric matrix for each weight vector, the bias in its first row and column.
+
+    Parameters
+    ----------
+    initial : float
+        What its diagonal starts from.
+    vectors, capacity : int
+        How many weight vectors and features there is room for.
+    """
+
+    spreads = True
+
+    def __init__(self, initial: float, vectors: int, capacity: int) -> None:
+        size = capacity + 1
+        needed = 8 * vectors * size * size
+        if needed > MOST_BYTES:
+            raise ValueError(
+                f'covariance="full" keeps (features + 1)² numbers for each weight vector, at most {MOST_BYTES / 2**30:g} GiB '
+                f"in all; got {capacity:,} features and {vectors} weight vector(s), which need {needed / 2**30:.1f} GiB. "
+                'Use covariance="diagonal".'
+            )
+        self.initial = initial
+        self.sigma = np.zeros((vectors, size, size))
+        np.einsum("kii->ki", self.sigma)[...] = initial
+        self.arrays = self.sigma.reshape(-1, size), np.zeros(vectors), np.zeros((vectors + 1, size))
+        self.others = (self.sigma,)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"initial": self.initial, "sigma": self.sigma}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        vectors, size, _ = saved["sigma"].shape
+        self.__init__(saved["initial"], vectors, size - 1)  # type: ignore[misc]  # the arrays are views of each other
+        self.sigma[...] = saved["sigma"]
+
+    def grown(self, vectors: int, capacity: int) -> "FullVariances":
+        """Known variances stay; what is new starts afresh."""
+        new = FullVariances(self.initial, vectors, capacity)
+        have, size, _ = self.sigma.shape
+        new.sigma[:have, :size, :size] = self.sigma
+        if have == 1 < vectors:
+            new.sigma[1, :size, :size] = self.sigma[0]
+        return new
+
+    def content(self, features: int) -> Arrays:
+        """The matrices."""
+        return (self.sigma[:, : features + 1, : features + 1],)

@@ -1,0 +1,41 @@
+"""`rosenblatt compare`."""
+
+import pytest
+
+from tests.cli.helpers import answer, call, numbers
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "numbers.csv"
+    numbers(path, 200)
+    return path
+
+
+def test_the_table(data):
+    lines = call("compare", data, "--repeats", 2, "--only", "perceptron", "--only", "arow").stdout.splitlines()
+    assert [line.split("  ")[0] for line in lines[1:]] != []
+    assert {line.split("  ")[0] for line in lines[1:]} == {"Perceptron", "AROW", "AROW, full", "most frequent class"}
+    assert "mistakes" in lines[0]
+
+
+def test_json_and_order(data):
+    facts = answer("compare", data, "--in-order", "--only", "pa", "--prefix", 0.2)
+    assert (facts["repeats"], facts["shuffled"], facts["examples"], facts["scored"]) == (1, False, 200, 160)
+    assert facts["standings"][0]["name"].startswith("PA")
+    assert facts == facts | answer("compare", data, "--in-order", "--only", "pa", "--prefix", 0.2) | {
+        "standings": facts["standings"]
+    }, "the times aside it is repeatable"
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_the_plot(data, tmp_path, ending):
+    path = tmp_path / f"plot.{ending}"
+    call("compare", data, "--repeats", 2, "--only", "perceptron", "--plot", path)
+    assert path.stat().st_size > 1000
+
+
+def test_what_makes_no_sense(data):
+    assert "--only must begin the name" in call("compare", data, "--only", "nobody", code=2).stderr
+    assert "--prefix must lie between 0 and 1; got 2" in call("compare", data, "--prefix", 2, code=2).stderr
+    assert "nowhere.csv: A file is needed" in call("compare", "nowhere.csv", code=2).stderr

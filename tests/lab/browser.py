@@ -1,0 +1,70 @@
+"""A real browser for the lab's tests: Debian's Chromium, driven by Playwright."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))), None
+)
+# Chromium would otherwise look for its maker's hosts at every start.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="Chromium is not installed; as root, `make test` installs Debian's package"
+)
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A browser context with an empty profile."""
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as profile, sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            profile,
+            executable_path=CHROMIUM,
+            args=FLAGS,
+            viewport={"width": 1440, "height": 900},
+            accept_downloads=True,
+        )
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        context.set_default_timeout(20_000)
+        try:
+            yield context
+        finally:
+            context.close()
+
+
+def open_lab(context: Any, address: str, width: int = 1440, height: int = 900) -> Any:
+    """The lab's page, with its first run on it; `page.problems` collects what went wrong in it."""
+    page = context.new_page()
+    page.set_viewport_size({"width": width, "height": height})
+    page.problems = []
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("console", lambda said: page.problems.append(said.text) if _is_problem(said) else None)
+    page.goto(address)
+    idle(page)
+    return page
+
+
+def _is_problem(said: Any) -> bool:
+    """Chromium also logs every request that was answered with a refusal, which is what some tests ask for."""
+    return said.type in ("error", "warning") and "status of 422" not in said.text
+
+
+def idle(page: Any) -> None:
+    """Wait until nothing is being computed."""
+    page.evaluate("() => lab.idle()")

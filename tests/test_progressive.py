@@ -1,0 +1,125 @@
+"""Predict, then learn."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import rosenblatt as rb
+from tests.helpers import STREAMING, assert_same_model, blobs, csr
+
+
+def pairs(X, y):
+    return [(dict(enumerate(row.tolist())), label) for row, label in zip(X, y.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "float32"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", STREAMING)
+def test_rows_in_batches_are_learned_as_one_by_one(name, classes, form):
+    from sklearn.base import clone
+
+    X, y = blobs(classes=classes, dtype=np.float32 if form == "float32" else np.float64)
+    rows = csr(X) if form == "sparse" else X
+    batched, single = clone(STREAMING[name]), clone(STREAMING[name])
+    result = rb.progressive(batched, [(rows[:25], y[:25]), (rows[25:], y[25:])])
+    if form == "float32":  # single records are learned in float64
+        assert_same_model(batched, single.partial_fit(X, y))
+        return
+    guesses = [single.learn_one(x, label) for x, label in zip(X, y.tolist(), strict=True)]
+    assert_same_model(batched, single)
+    assert result.mistakes == sum(guess != label for guess, label in zip(guesses, y.tolist(), strict=True))
+    assert result.examples == len(y)
+    assert result.accuracy == 1 - result.mistakes / len(y)
+
+
+def test_records_are_learned_by_learn_one():
+    X, y = blobs()
+    model, same = rb.AveragedPerceptron(), rb.AveragedPerceptron()
+    result = rb.progressive(model, pairs(X, y))
+    guesses = [same.learn_one(x, label) for x, label in pairs(X, y)]
+    assert_same_model(model, same)
+    expected = np.zeros((2, 2), int)
+    for guess, label in zip(guesses, y.tolist(), strict=True):
+        if guess is not None:
+            expected[result.labels.index(label), result.labels.index(guess)] += 1
+    assert result.confusion.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("delay", [1, 7, 1000])
+def test_delayed_labels(delay):
+    """The slow way: predict now, learn the example of `delay` steps ago."""
+    X, y = blobs()
+    model, same, wrong = rb.PassiveAggressive(), rb.PassiveAggressive(), 0
+    for form in (pairs(X, y), [(X, y)]):
+        model, same, wrong = rb.PassiveAggressive(), rb.PassiveAggressive(), 0
+        result = rb.progressive(model, form, delay=delay)
+        examples = (
+            pairs(X, y) if form is not None and isinstance(form[0][0], dict) else list(zip(X, y.tolist(), strict=True))
+        )
+        for t, (x, label) in enumerate(examples):
+            wrong += same.predict_one(x) != label
+            if t >= delay:
+                same.learn_one(*examples[t - delay])
+        for late in examples[max(0, len(examples) - delay) :]:
+            same.learn_one(*late)
+        assert result.mistakes == wrong
+        assert_same_model(model, same)
+
+
+def test_the_curve():
+    X, y = blobs(n=60)
+    result = rb.progressive(rb.Perceptron(), pairs(X, y))
+    assert [count for count, _ in result.curve] == [1, 2, 4, 8, 16, 32, 60]
+    assert result.curve[-1] == (60, result.mistakes)
+    assert str(result).splitlines()[-1].split()[:2] == ["60", str(result.mistakes)]
+
+
+def test_columns_and_classes_may_grow():
+    first = sp.csr_array(np.eye(2))
+    later = sp.csr_array(np.eye(5))
+    model = rb.Perceptron()
+    result = rb.progressive(model, [(first, ["a", "b"]), (later, ["a", "b", "c", "d", "c"])] * 5)
+    assert model.classes_.tolist() == ["a", "b", "c", "d"]
+    assert model.n_features_in_ == 5
+    assert model.predict(np.eye(5)).tolist() == ["a", "b", "c", "d", "c"]
+    assert result.examples == 35
+
+
+def test_files(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,label\n" + "1,0,x\n0,1,y\n" * 50)
+    result = rb.progressive(rb.Perceptron(), rb.stream(path))
+    assert result.examples == 100
+    assert result.mistakes <= 4
+
+
+class Majority:
+    """Somebody else's model."""
+
+    def __init__(self):
+        self.counts = {}
+
+    def predict_one(self, x):
+        return max(self.counts, key=self.counts.get, default=None)
+
+    def learn_one(self, x, y):
+        guess = self.predict_one(x)
+        self.counts[y] = self.counts.get(y, 0) + 1
+        return guess
+
+
+def test_other_models():
+    assert rb.progressive(Majority(), [({}, "a")] * 9 + [({}, "b")]).mistakes == 2
+    assert rb.progressive(Majority(), [(np.zeros((3, 2)), ["a", "a", "b"])]).mistakes == 2
+    assert rb.progressive(rb.KernelPerceptron(), [(np.eye(2), ["a", "b"])] * 3).mistakes < 6
+
+
+def test_bad_values_and_delays():
+    with pytest.raises(ValueError, match="NaN"):
+        rb.progressive(rb.Perceptron(), [(np.array([[0.0, 1.0], [np.nan, 1.0]]), [0, 1])])
+    for delay in (-1, 1.5, True):
+        with pytest.raises(ValueError, match="`delay` of progressive must be"):
+            rb.progressive(rb.Perceptron(), [], delay=delay)
+    empty = rb.progressive(rb.Perceptron(), [])
+    assert empty.examples == 0
+    assert np.isnan(empty.accuracy)
