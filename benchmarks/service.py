@@ -1,4 +1,4 @@
-"""How fast the service is, and whether it loses anything: `python -m benchmarks.service pairs|batches|restart|memory|kill`.
+"""How fast the service is, and whether it loses anything: `python -m benchmarks.service pairs|batches|endurance|kill`.
 
 All traffic stays on 127.0.0.1 and is bounded in time or count. Results are printed as JSON.
 """
@@ -110,26 +110,6 @@ def measure_batches(server, arguments):
     }
 
 
-def measure_restart(server, arguments):
-    """Fill the log with a million events, end the service by kill -9, and time the next start until it is ready."""
-    server.post("/v1/models/bench", {"algorithm": arguments.algorithm})
-    fill(server, arguments.events)
-    facts = server.get("/v1/models/bench")[1]
-    server.kill()
-    times = []
-    for _ in range(3):
-        with Server(server.store) as again:
-            times.append(again.wait_for("ready"))
-            after = again.get("/v1/models/bench")[1]
-            assert {**after, "snapshot": 0} == {**facts, "snapshot": 0}, (facts, after)
-            again.kill()
-    return {
-        "events": facts["sequence"],
-        "after_snapshot": facts["sequence"] - facts["snapshot"],
-        "seconds_to_ready": [round(t, 2) for t in times],
-    }
-
-
 def fill(server, events):
     """Single events, many connections: as many rows in the log."""
     while (have := server.get("/v1/models/bench")[1]["sequence"]) < events:
@@ -137,23 +117,34 @@ def fill(server, events):
         run(pairs(server.port, min(60.0, max(1.0, (events - have) / 2 / rate)), 64))
 
 
-def measure_memory(server, arguments):
-    """Resident memory of the service along many pairs."""
+def measure_endurance(server, arguments):
+    """Memory along many pairs; then kill -9, and the time of the next start until it is ready."""
     server.post("/v1/models/bench", {"algorithm": arguments.algorithm})
-    points = []
+    memory = []
     for step in range(1, 11):
         fill(server, arguments.events * step // 10)
         status = Path(f"/proc/{server.process.pid}/status").read_text()
-        points.append(
-            (server.get("/v1/models/bench")[1]["sequence"], int(status.split("VmRSS:")[1].split()[0]) // 1024)
-        )
-    return {"events_and_megabytes": points}
+        megabytes = int(status.split("VmRSS:")[1].split()[0]) // 1024
+        memory.append((server.get("/v1/models/bench")[1]["sequence"], megabytes))
+    facts = server.get("/v1/models/bench")[1]
+    server.kill()
+    times = []
+    for _ in range(3):
+        with Server(server.store) as again:
+            times.append(round(again.ready, 2))
+            after = again.get("/v1/models/bench")[1]
+            assert {**after, "snapshot": 0} == {**facts, "snapshot": 0}, (facts, after)
+            again.kill()
+    return {
+        "events_and_megabytes": memory, "events": facts["sequence"], "after_snapshot": facts["sequence"] - facts["snapshot"],
+        "seconds_to_ready": times,
+    }  # fmt: skip
 
 
 def main():
     """Run one measurement."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["pairs", "batches", "restart", "memory", "kill"])
+    parser.add_argument("what", choices=["pairs", "batches", "endurance", "kill"])
     parser.add_argument("--store", choices=["sqlite", "postgresql"], default="sqlite")
     parser.add_argument("--algorithm", default="perceptron")
     parser.add_argument("--seconds", type=float, default=5.0)
@@ -172,12 +163,7 @@ def main():
             result = crash_loop(store, arguments.times)
         else:
             with Server(store) as server:
-                measure = {
-                    "pairs": measure_pairs,
-                    "batches": measure_batches,
-                    "restart": measure_restart,
-                    "memory": measure_memory,
-                }
+                measure = {"pairs": measure_pairs, "batches": measure_batches, "endurance": measure_endurance}
                 result = measure[arguments.what](server, arguments)
         usage = resource.getrusage(resource.RUSAGE_SELF)
         print(

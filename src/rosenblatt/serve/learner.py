@@ -8,6 +8,8 @@ import dataclasses
 import secrets
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from operator import ne
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +29,8 @@ __all__ = ["Event", "Limits", "Pending", "Served", "new_estimator"]
 SMALLEST = 1e-6
 """Rates and the like may lie between this and its inverse: a service has to go on, whatever it is given."""
 
-POINTS = 256
-"""So many points of the learning curve are kept at most."""
+POINTS, SHOWN = 256, 20
+"""So many points of the learning curve are kept at most, and so many of the last examples."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,6 +105,11 @@ class _Lines:
     def payload(self) -> bytes:
         ids, predictions = orjson.dumps(self.ids), orjson.dumps(self.predictions)
         return b'{"requests":[%s],"ids":%s,"predictions":%s}' % (b",".join(self.texts), ids, predictions)
+
+
+def _answer(identity: str | None, prediction: Any, label: Any) -> dict[str, Any]:
+    """What is said about an example that was learned."""
+    return {"id": identity, "prediction": prediction, "label": label, "mistake": prediction != label, "repeated": False}
 
 
 def _as_refused(error: Exception) -> Refused:
@@ -199,7 +206,7 @@ class Served:
         self.done: dict[str, tuple[Any, Any] | None] = {}
         self.curve: list[tuple[int, int]] = []
         self.stride = 1
-        self.recent: deque[tuple[float, str | None, Any, Any, bytes]] = deque(maxlen=20)
+        self.recent: deque[tuple[float, str | None, Any, Any, bytes]] = deque(maxlen=SHOWN)
         self.remembered = Limits.remembered
         self._room = 0
         self._adopt()
@@ -268,16 +275,20 @@ class Served:
             )
         self._room = most // max(classes, 1) - features
 
-    def _score(self, identity: str | None, request: bytes, prediction: Any, label: Any, time: float) -> bool:
-        mistake = bool(prediction != label)
-        self.examples += 1
-        self.mistakes += mistake
-        if self.examples % self.stride == 0:
-            self.curve.append((self.examples, self.mistakes))
-            if len(self.curve) > POINTS:
-                self.curve, self.stride = self.curve[1::2], 2 * self.stride
-        self.recent.append((time, identity, prediction, label, request))
-        return mistake
+    def _score(self, ids: Any, requests: Any, predictions: Any, labels: Any, time: float) -> None:
+        """Count examples that were learned, one or many, and note points of the curve on the way."""
+        at, count = 0, len(labels)
+        while at < count:
+            end = min(count, at + self.stride - self.examples % self.stride)
+            self.mistakes += sum(map(ne, predictions[at:end], labels[at:end]))
+            self.examples += end - at
+            at = end
+            if self.examples % self.stride == 0:
+                self.curve.append((self.examples, self.mistakes))
+                if len(self.curve) > POINTS:
+                    self.curve, self.stride = self.curve[1::2], 2 * self.stride
+        last = slice(-SHOWN, None)
+        self.recent.extend(zip(repeat(time), ids[last], predictions[last], labels[last], requests[last]))
 
     def _remember(self, identity: str, outcome: tuple[Any, Any] | None) -> None:
         done = self.done
@@ -398,8 +409,8 @@ class Served:
         del self.pending[identity]
         prediction = waiting.prediction
         self._remember(identity, (label, prediction))
-        mistake = self._score(identity, waiting.request, prediction, label, time)
-        return {"id": identity, "prediction": prediction, "label": label, "mistake": mistake, "repeated": False}
+        self._score((identity,), (waiting.request,), (prediction,), (label,), time)
+        return _answer(identity, prediction, label)
 
     def _revealed_before(self, identity: str, label: Any) -> dict[str, Any]:
         if identity not in self.done:
@@ -433,6 +444,7 @@ class Served:
         events = self.expire(clock, limits)
         now, accepted = self.now(clock), _Lines()
         answers: list[Any] = []
+        labels: list[Any] = []
         add_text, add_id, add_prediction = accepted.texts.append, accepted.ids.append, accepted.predictions.append
         for request, text in requests:  # of a batch each takes a few microseconds, so what is called here counts
             try:
@@ -456,21 +468,17 @@ class Served:
             except (Refused, ValueError, OverflowError) as refusal:
                 answers.append(_as_refused(refusal))
                 continue
-            answers.append(self._learned(identity, prediction, label, text, now))
+            if identity is not None:
+                self._remember(identity, (label, prediction))
+            answers.append(_answer(identity, prediction, label))
             add_text(text)
             add_id(identity)
             add_prediction(prediction)
+            labels.append(label)
         if accepted:
+            self._score(accepted.ids, accepted.texts, accepted.predictions, labels, now)
             events.append(self._event("learn", accepted.payload(), now))
         return events, answers
-
-    def _learned(
-        self, identity: str | None, prediction: Any, label: Any, request: bytes, time: float
-    ) -> dict[str, Any]:
-        if identity is not None:
-            self._remember(identity, (label, prediction))
-        mistake = self._score(identity, request, prediction, label, time)
-        return {"id": identity, "prediction": prediction, "label": label, "mistake": mistake, "repeated": False}
 
     # ---- the log, again ----
 
@@ -496,7 +504,9 @@ class Served:
                 label = checked_label(request["label"])
                 prediction = self._guess_and_teach(expanded(request["features"]), label)
                 prediction = self._compared(prediction, given) if own else given
-                self._learned(identity, prediction, label, orjson.dumps(request), event.time)
+                if identity is not None:
+                    self._remember(identity, (label, prediction))
+                self._score((identity,), (orjson.dumps(request),), (prediction,), (label,), event.time)
         elif event.kind == "expire":
             self._expire(lines)
 
