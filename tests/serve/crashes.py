@@ -9,8 +9,9 @@ import time
 import orjson
 
 from rosenblatt import model_file
-from rosenblatt.serve.learner import Limits, Served
-from rosenblatt.serve.service import read_model
+from rosenblatt.serve.events import Limits
+from rosenblatt.serve.learner import Served
+from rosenblatt.serve.snapshots import from_snapshot, packed, read_model
 from rosenblatt.serve.store import Store
 from tests.serve.processes import Connection, Server
 
@@ -199,8 +200,8 @@ def run_again(events):
 def differing(a, b):
     """Which parts of two served models differ in any bit."""
     # Through a file and back: that forgets where the last pass over a table stood, which has no meaning between examples.
-    a, b = (Served.from_snapshot(1, model_file.to_bytes(*served.packed())) for served in (a, b))
-    (header_a, tensors_a), (header_b, tensors_b) = a.packed(), b.packed()
+    a, b = (from_snapshot(1, model_file.to_bytes(*packed(served))) for served in (a, b))
+    (header_a, tensors_a), (header_b, tensors_b) = packed(a), packed(b)
     if header_a != header_b or tensors_a.keys() != tensors_b.keys():
         return "the header"
     states = [orjson.loads(tensors.pop("service").tobytes()) for tensors in (tensors_a, tensors_b)]

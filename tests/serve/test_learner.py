@@ -7,8 +7,12 @@ import orjson
 import pytest
 
 from rosenblatt import model_file
+from rosenblatt.serve.choice import new_estimator
+from rosenblatt.serve.events import Limits
 from rosenblatt.serve.examples import Refused, expanded
-from rosenblatt.serve.learner import Limits, Served, new_estimator
+from rosenblatt.serve.insight import describe
+from rosenblatt.serve.learner import Served
+from rosenblatt.serve.snapshots import from_snapshot, packed
 from rosenblatt.serve.store import LeaseLost, Snapshot, Store, StoreError
 
 LIMITS = Limits()
@@ -48,7 +52,7 @@ def run(served, requests, events, limits=LIMITS, start=1000.0):
 
 def same(a, b):
     """Whether two served models are equal in every bit."""
-    (header_a, tensors_a), (header_b, tensors_b) = a.packed(), b.packed()
+    (header_a, tensors_a), (header_b, tensors_b) = packed(a), packed(b)
     return (
         header_a == header_b
         and tensors_a.keys() == tensors_b.keys()
@@ -63,14 +67,14 @@ def test_replay_and_snapshots_give_the_same_bits(algorithm):
     events, limits = [], Limits(pending=18)
     requests = list(traffic(300))
     run(served, requests[:250], events, limits)
-    data = model_file.to_bytes(*served.packed())
+    data = model_file.to_bytes(*packed(served))
     run(served, requests[250:], events, limits, 2000.0)
     assert served.expired > 0
     replayed = Served(1, "m", algorithm, parameters, 5.0)
     for event in events:
         replayed.apply(event)
     assert same(served, replayed)
-    resumed = Served.from_snapshot(1, data)
+    resumed = from_snapshot(1, data)
     for event in events:
         if event.sequence > resumed.sequence:
             resumed.apply(event)
@@ -107,13 +111,13 @@ def test_an_id_is_revealed_once():
     assert answer["repeated"]
     assert ask("predict", id="x", features={"f": 2})[1][0].status == 409
     ask("reveal", id="x", label="a")
-    before = served.packed()[1]["service"].tobytes()
+    before = packed(served)[1]["service"].tobytes()
     events, (answer,) = ask("reveal", id="x", label="a")
     assert events == []
     assert answer["repeated"]
     assert ask("reveal", id="x", label="b")[1][0].status == 409
     assert ask("predict", id="x", features={"f": 1})[1][0].status == 409
-    assert served.packed()[1]["service"].tobytes() == before
+    assert packed(served)[1]["service"].tobytes() == before
     events, (answer,) = ask("learn", id="x", features={"f": 1}, label="a")
     assert events == []
     assert answer["repeated"]
@@ -149,7 +153,7 @@ def test_what_a_learner_refuses_leaves_no_trace():
     served = Served(1, "m", "perceptron", {}, 0.0)
     for label in ("a", "b", "a"):
         served.learn([asked({"features": {label: 1e90}, "label": label})], 1.0, LIMITS)
-    before = served.packed()
+    before = packed(served)
     for request in (
         {"features": {"a": 1.0}, "label": 3},
         {"features": [1.0, 2.0], "label": "a"},
@@ -159,7 +163,7 @@ def test_what_a_learner_refuses_leaves_no_trace():
         events, (answer,) = served.learn([asked(request)], 1.0, LIMITS)
         assert events == []
         assert isinstance(answer, Refused)
-    after = served.packed()
+    after = packed(served)
     assert all(before[1][name].tobytes() == after[1][name].tobytes() for name in before[1])
 
 
@@ -169,7 +173,7 @@ def test_a_model_may_not_grow_without_limit():
     answers = [served.learn([asked({"features": {f"f{n}": 1}, "label": n % 2})], 1.0, limits)[1][0] for n in range(60)]
     assert isinstance(answers[49], dict)
     assert answers[50].status == 409
-    assert served.describe()["features"] == 50
+    assert describe(served)["features"] == 50
 
 
 def test_strings_and_words_become_features():
@@ -235,9 +239,9 @@ def test_snapshots_are_models_that_load_reads(tmp_path):
     served, events = Served(1, "m", "averaged-perceptron", {}, 0.0), []
     run(served, list(traffic(100)), events)
     path = tmp_path / "m.model"
-    path.write_bytes(model_file.to_bytes(*served.packed()))
+    path.write_bytes(model_file.to_bytes(*packed(served)))
     loaded = rosenblatt.load(path)
     assert np.array_equal(loaded.coef_, served.estimator.coef_)
-    path.write_bytes(model_file.to_bytes(*served.packed())[:-1])
+    path.write_bytes(model_file.to_bytes(*packed(served))[:-1])
     with pytest.raises(ValueError, match="damaged"):
         rosenblatt.load(path)

@@ -64,7 +64,7 @@ def serve(
     """
     if log_level not in ("debug", "info", "warning", "error"):
         raise Usage(f"--log-level must be debug, info, warning or error; got {log_level!r}.")
-    from rosenblatt.serve.learner import Limits
+    from rosenblatt.serve.events import Limits
     from rosenblatt.serve.server import serve as run
 
     limits = Limits(

@@ -9,14 +9,16 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib.resources import files
-from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import orjson
 
-from rosenblatt.serve.examples import NAME, Refused
+from rosenblatt.serve.examples import Refused
+from rosenblatt.serve.insight import describe
+from rosenblatt.serve.news import as_message
 from rosenblatt.serve.openapi import document
+from rosenblatt.serve.requests import FIELDS, as_lines, check_fields, check_name, looks_like_lines, read_lines
 from rosenblatt.serve.service import Service
 
 __all__ = ["App", "is_loopback"]
@@ -36,9 +38,6 @@ _LINE_TYPES = (
     b"application/jsonlines",
 )
 _RANK = {"read": 1, "learn": 2, "admin": 3}
-_FIELDS = {"predict": {"id", "features"}, "reveal": {"id", "label"}, "learn": {"id", "features", "label"}}
-_REQUIRED = {"predict": ("features",), "reveal": ("id", "label"), "learn": ("features", "label")}
-_MOST_NAMED, _MOST_TOLD = 100, 10
 
 
 class Answer(NamedTuple):
@@ -147,7 +146,7 @@ class App:
         """The name of a route, the rights it takes, the methods it has, and who answers."""
         if parts[:2] == ["v1", "models"]:
             count = len(parts)
-            if count == 4 and parts[3] in _FIELDS:
+            if count == 4 and parts[3] in FIELDS:
                 return parts[3], "learn", _POST, self._work
             if count == 2:
                 return "models", "read", _GET, self._models
@@ -206,7 +205,7 @@ class App:
 
     async def _work(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         _, _, name, kind = scope["parts"]
-        _check_name(name)
+        check_name(name)
         service = self.service
         service.find(name)
         body = await self._body(headers, receive)
@@ -215,19 +214,19 @@ class App:
             try:
                 request = orjson.loads(body)
             except orjson.JSONDecodeError as error:
-                if not _looks_like_lines(body):
+                if not looks_like_lines(body):
                     raise Refused(
                         400, f"The body must be a JSON object; {error}. Send JSON lines as application/x-ndjson."
                     ) from error
             else:
-                _check_fields(kind, request)
+                check_fields(kind, request)
                 (answer,) = await service.work(kind, name, [(request, body)])
                 return _refusal(answer) if isinstance(answer, Refused) else Answer(200, orjson.dumps(answer))
-        requests, numbers = _lines(kind, body)
+        requests, numbers = read_lines(kind, body)
         if not requests:
             raise Refused(400, "The body must hold at least one JSON line; got none.")
         answers = await service.work(kind, name, requests)
-        return Answer(200, _as_lines(numbers, answers), LINES)
+        return Answer(200, as_lines(numbers, answers), LINES)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
         """The whole body, if it is not too large; the server hangs up on those who take too long."""
@@ -259,7 +258,7 @@ class App:
 
     async def _model(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         name = scope["parts"][2]
-        _check_name(name)
+        check_name(name)
         if scope["method"] == "GET":
             return Answer(200, orjson.dumps(await self.service.describe(name)))
         body = await self._body(headers, receive)
@@ -283,14 +282,14 @@ class App:
 
     async def _file(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         name = scope["parts"][2]
-        _check_name(name)
+        check_name(name)
         data = await self.service.model_bytes(name)
         disposition = (b"content-disposition", f'attachment; filename="{name}.model"'.encode())
         return Answer(200, data, b"application/octet-stream", (disposition,))
 
     async def _insight(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         name = scope["parts"][2]
-        _check_name(name)
+        check_name(name)
         return Answer(200, orjson.dumps(await self.service.insight(name, 10)))
 
     # ---- the rest ----
@@ -322,7 +321,7 @@ class App:
 
     async def _events(self, name: str, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
         """The events of a model as they come to disk; `Last-Event-ID` begins after that one."""
-        _check_name(name)
+        check_name(name)
         service = self.service
         queue = service.subscribe(name)
         gone = asyncio.create_task(_until_gone(receive))
@@ -334,10 +333,10 @@ class App:
                 (b"content-type", b"text/event-stream"), (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"),
             ]})  # fmt: skip
             sent = 0
-            hello = {key: value for key, value in service.find(name).describe().items() if key != "parameters"}
+            hello = {key: value for key, value in describe(service.find(name)).items() if key != "parameters"}
             await send(_chunk(b"event: model\ndata: " + orjson.dumps(hello) + b"\n\n"))
             for event in past:
-                await send(_chunk(_news(event, {})))
+                await send(_chunk(as_message(event, {})))
                 sent = event.sequence
             while not gone.done() and not stop.done():
                 item = asyncio.create_task(queue.get())
@@ -352,13 +351,13 @@ class App:
                 event, examples, mistakes, pending = item.result()
                 if event.sequence > sent:
                     counts = {"examples": examples, "mistakes": mistakes, "pending": pending}
-                    await asyncio.wait_for(send(_chunk(_news(event, counts))), self.patience)
+                    await asyncio.wait_for(send(_chunk(as_message(event, counts))), self.patience)
             with contextlib.suppress(OSError):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         except TimeoutError:
             pass  # it does not read what it is sent
         finally:
-            service.unsubscribe(name, queue)
+            service.news.unsubscribe(name, queue)
             gone.cancel()
             stop.cancel()
 
@@ -377,24 +376,6 @@ async def _until_gone(receive: Receive) -> None:
 
 def _chunk(body: bytes) -> dict[str, Any]:
     return {"type": "http.response.body", "body": body, "more_body": True}
-
-
-def _news(event: Any, counts: dict[str, int]) -> bytes:
-    """An event as a listener gets it; of a batch the first lines."""
-    payload = orjson.loads(event.payload)
-    news: dict[str, Any] = {"sequence": event.sequence, "time": event.time, **counts}
-    if event.kind == "expire":
-        news |= {"count": len(payload), "lines": [{"id": identity} for identity in payload[:_MOST_TOLD]]}
-    elif event.kind == "reveal":
-        lines = [{"id": identity, "label": label} for identity, label in payload[:_MOST_TOLD]]
-        news |= {"count": len(payload), "lines": lines}
-    elif event.kind in ("predict", "learn"):
-        triples = zip(payload["requests"], payload["ids"], payload["predictions"], strict=True)
-        lines = [
-            {**request, "id": identity, "prediction": given} for request, identity, given in islice(triples, _MOST_TOLD)
-        ]
-        news |= {"count": len(payload["ids"]), "lines": lines}
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.sequence, event.kind.encode(), orjson.dumps(news))
 
 
 async def _send(send: Send, answer: Answer) -> None:
@@ -421,70 +402,3 @@ def _refusal(refusal: Refused) -> Answer:
 
 def _too_large(most: int) -> Refused:
     return Refused(413, f"The body may have at most {most} bytes; got more. Send it in several parts.")
-
-
-def _check_name(name: str) -> None:
-    if NAME.fullmatch(name) is None:
-        raise Refused(
-            422,
-            "The name of a model must be 1 to 64 letters, digits, dots, hyphens and underscores, the first a letter or digit.",
-        )
-
-
-def _check_fields(kind: str, request: Any) -> None:
-    """Whether a request has the members that it must have, and no others."""
-    if type(request) is not dict:
-        raise Refused(
-            422,
-            f"The body must be a JSON object with {', '.join(sorted(_FIELDS[kind]))}; got {type(request).__name__}.",
-        )
-    for key in _REQUIRED[kind]:
-        if key not in request:
-            raise Refused(422, f"`{key}` is missing. A {kind} takes {', '.join(sorted(_FIELDS[kind]))}.")
-    if not _FIELDS[kind].issuperset(request):
-        wrong = next(key for key in request if key not in _FIELDS[kind])
-        raise Refused(422, f"A {kind} takes {', '.join(sorted(_FIELDS[kind]))}; got {wrong[:60]!r}.")
-
-
-def _as_lines(numbers: list[int], answers: list[Any]) -> bytes:
-    """The answers, one in each line."""
-    plain = [
-        {**answer.as_json(), "line": number, "status": answer.status} if isinstance(answer, Refused) else answer
-        for number, answer in zip(numbers, answers, strict=True)
-    ]
-    body = orjson.dumps(plain)[1:-1]
-    if body.count(b"},{") == len(plain) - 1:  # nowhere but between answers: breaking it there is faster than one by one
-        return body.replace(b"},{", b"}\n{") + b"\n"
-    return b"".join(orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE) for answer in plain)
-
-
-def _looks_like_lines(body: bytes) -> bool:
-    lines = body.strip().split(b"\n", 2)
-    return len(lines) > 1 and lines[0].strip().startswith(b"{") and lines[0].strip().endswith(b"}")
-
-
-def _lines(kind: str, body: bytes) -> tuple[list[tuple[Any, bytes]], list[int]]:
-    """The requests of a body of JSON lines and the numbers of their lines; one bad line refuses all of them."""
-    requests, numbers, bad = [], [], []
-    fields, required = _FIELDS[kind], frozenset(_REQUIRED[kind])
-    for number, line in enumerate(body.split(b"\n"), 1):
-        if not line or line.isspace():
-            continue
-        try:
-            request = orjson.loads(line)
-            if type(request) is not dict or not (required <= request.keys() <= fields):
-                _check_fields(kind, request)
-        except (orjson.JSONDecodeError, Refused) as error:
-            bad.append({"line": number, "error": str(error)})
-            continue
-        requests.append((request, line))
-        numbers.append(number)
-    if bad:
-        raise Refused(
-            422,
-            f"{len(bad)} of {len(bad) + len(requests)} lines cannot be read, the first of them line {bad[0]['line']}: "
-            f"{bad[0]['error']} Nothing was done with the other lines; send them again without the bad ones.",
-            lines=bad[:_MOST_NAMED],
-            done=0,
-        )
-    return requests, numbers

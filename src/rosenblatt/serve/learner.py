@@ -4,107 +4,26 @@ Everything that changes a model is an event. A request is decided, done to the m
 the same events again in the order of the log. The log holds only what was accepted, so doing an event again decides nothing.
 """
 
-import dataclasses
 import secrets
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from itertools import repeat
 from operator import ne
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import orjson
 
-from rosenblatt import model_file
-from rosenblatt._load import restore
 from rosenblatt._progressive import Pupil
-from rosenblatt.checks import is_real
-from rosenblatt.learners import find
 from rosenblatt.model import Model
-from rosenblatt.model_file import Saved
+from rosenblatt.serve.choice import new_estimator
+from rosenblatt.serve.events import Event, Limits, Lines, Pending, Requests
 from rosenblatt.serve.examples import LONGEST_LABEL, Refused, checked_id, checked_label, expanded
 
-__all__ = ["Event", "Limits", "Pending", "Served", "new_estimator"]
-
-SMALLEST = 1e-6
-"""Rates and the like may lie between this and its inverse: a service has to go on, whatever it is given."""
+__all__ = ["Served"]
 
 POINTS, SHOWN = 256, 20
 """So many points of the learning curve are kept at most, and so many of the last examples."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Limits:
-    """How much clients may ask for.
-
-    Parameters
-    ----------
-    body : int
-        Bytes of a request.
-    features : int
-        Features of one example.
-    pending : int
-        Predictions of one model that wait for their label; the oldest expires when there are more.
-    age : float
-        Seconds after which a prediction expires.
-    remembered : int
-        Ids of one model that are remembered after they were revealed or have expired.
-    models : int
-        How many models there may be.
-    weights : int
-        Features times classes of one model.
-    """
-
-    body: int = 8 << 20
-    features: int = 10_000
-    pending: int = 100_000
-    age: float = 7 * 86400.0
-    remembered: int = 100_000
-    models: int = 100
-    weights: int = 50_000_000
-
-
-class Event(NamedTuple):
-    """A line of the log."""
-
-    model: int
-    sequence: int
-    kind: str
-    time: float
-    payload: bytes
-
-
-class Pending(NamedTuple):
-    """A prediction that was given and whose truth is not known yet; the request is kept as it came, which takes least room."""
-
-    time: float
-    prediction: Any
-    request: bytes
-
-
-Requests = Sequence[tuple[Any, bytes]]
-"""What clients ask for, parsed, and as it came."""
-
-
-class _Lines:
-    """Accepted requests, to be logged as they came: putting their text together is faster than writing them anew."""
-
-    def __init__(self) -> None:
-        self.texts: list[bytes] = []
-        self.ids: list[str | None] = []
-        self.predictions: list[Any] = []
-
-    def __bool__(self) -> bool:
-        return bool(self.texts)
-
-    def add(self, text: bytes, identity: str | None, prediction: Any) -> None:
-        self.texts.append(text)
-        self.ids.append(identity)
-        self.predictions.append(prediction)
-
-    def payload(self) -> bytes:
-        ids, predictions = orjson.dumps(self.ids), orjson.dumps(self.predictions)
-        return b'{"requests":[%s],"ids":%s,"predictions":%s}' % (b",".join(self.texts), ids, predictions)
 
 
 def _answer(identity: str | None, prediction: Any, label: Any) -> dict[str, Any]:
@@ -115,70 +34,6 @@ def _answer(identity: str | None, prediction: Any, label: Any) -> dict[str, Any]
 def _as_refused(error: Exception) -> Refused:
     """What a learner refuses is a conflict with what it has learned before: another type of label, another width."""
     return error if isinstance(error, Refused) else Refused(409, str(error))
-
-
-def range_of(field: dataclasses.Field[Any]) -> tuple[float, float] | None:
-    """From where to where a parameter that must be greater than 0 may go in a service; None: it is not such a one."""
-    return (SMALLEST, min(1 / SMALLEST, field.metadata["most"])) if field.metadata.get("positive") else None
-
-
-def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
-    """A learner for streams by its name, its parameters checked."""
-    try:
-        learner = find(algorithm)
-    except ValueError as error:
-        raise Refused(422, str(error)) from error
-    try:
-        streams = callable(learner.learn_one)
-    except AttributeError as error:
-        raise Refused(422, f"A service needs a learner that learns one example at a time. {error}.") from error
-    fields = dataclasses.fields(learner) if dataclasses.is_dataclass(learner) else ()
-    known = [field.name for field in fields] or learner._get_param_names()
-    for name in parameters:
-        if name not in known or not streams:
-            raise Refused(
-                422,
-                f"`parameters` of {learner.__name__} may be {', '.join(known)}; got {name[:60]!r}. Check the spelling.",
-            )
-    for field in fields:
-        value = parameters.get(field.name, field.default)
-        limits = range_of(field)
-        if limits is not None and is_real(value) and not limits[0] <= value <= limits[1]:
-            raise Refused(
-                422,
-                f"`{field.name}` of {learner.__name__} must lie between {limits[0]:g} and {limits[1]:g} here; got {value!r}. "
-                f"{field.metadata['positive']}",
-            )
-        if isinstance(field.default, bool) and type(value) is not bool and field.name != "shuffle":
-            raise Refused(422, f"`{field.name}` of {learner.__name__} must be true or false; got {value!r}.")
-    try:
-        estimator = learner(**parameters)
-        if hasattr(estimator, "_check_parameters"):
-            estimator._check_parameters()
-            estimator._check_stream_weights()
-            estimator._check_can_move(estimator._new_model(None, np.float64))
-    except (ValueError, TypeError) as error:
-        raise Refused(422, str(error)) from error
-    return estimator
-
-
-class Copy(NamedTuple):
-    """A served model at one moment."""
-
-    header: dict[str, Any]
-    tensors: dict[str, Any]
-    state: dict[str, Any]
-    pending: dict[str, Pending]
-    done: dict[str, tuple[Any, Any] | None]
-
-    def packed(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Everything as a header and arrays of a model file."""
-        state = {
-            **self.state,
-            "pending": [(i, p.time, p.prediction, orjson.Fragment(p.request)) for i, p in self.pending.items()],
-            "done": [(i, *outcome) if outcome is not None else (i,) for i, outcome in self.done.items()],
-        }
-        return self.header, {**self.tensors, "service": np.frombuffer(orjson.dumps(state), np.uint8)}
 
 
 class Served:
@@ -200,7 +55,6 @@ class Served:
         self.number, self.name, self.algorithm, self.parameters = number, name, algorithm, parameters
         self.created = self.time = created
         self.sequence = self.snapshot_sequence = 0
-        self.estimator = new_estimator(algorithm, parameters)
         self.examples = self.mistakes = self.predictions = self.expired = self.differences = 0
         self.pending: dict[str, Pending] = {}
         self.done: dict[str, tuple[Any, Any] | None] = {}
@@ -209,9 +63,11 @@ class Served:
         self.recent: deque[tuple[float, str | None, Any, Any, bytes]] = deque(maxlen=SHOWN)
         self.remembered = Limits.remembered
         self._room = 0
-        self._adopt()
+        self.adopt(new_estimator(algorithm, parameters))
 
-    def _adopt(self) -> None:
+    def adopt(self, estimator: Any) -> None:
+        """Go on with this learner."""
+        self.estimator = estimator
         self._averages = getattr(self.estimator, "_readout", None) == "average"
         self._apart = getattr(self.estimator, "_readout", "last") != "last"
         self._linear = hasattr(self.estimator, "_rule")
@@ -346,7 +202,7 @@ class Served:
     def predict(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
         """Predict; gives the events and one answer for each request, some of them Refused."""
         events = self.expire(clock, limits, len(requests))
-        now, accepted = self.now(clock), _Lines()
+        now, accepted = self.now(clock), Lines()
         answers: list[Any] = []
         for request, text in requests:
             try:
@@ -442,7 +298,7 @@ class Served:
     def learn(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
         """Predict and learn examples whose label is known; with an id only once."""
         events = self.expire(clock, limits)
-        now, accepted = self.now(clock), _Lines()
+        now, accepted = self.now(clock), Lines()
         answers: list[Any] = []
         labels: list[Any] = []
         add_text, add_id, add_prediction = accepted.texts.append, accepted.ids.append, accepted.predictions.append
@@ -514,63 +370,12 @@ class Served:
         self.differences += prediction != given
         return prediction
 
-    # ---- snapshots ----
-
-    def copy(self) -> "Copy":
-        """All of it as it is now, so that it can be written elsewhere while this goes on."""
-        header, tensors = self.packed_model()
-        state = {
-            "name": self.name, "algorithm": self.algorithm, "parameters": self.parameters, "created": self.created,
-            "sequence": self.sequence, "time": self.time, "examples": self.examples, "mistakes": self.mistakes,
-            "predictions": self.predictions, "expired": self.expired, "curve": list(self.curve), "stride": self.stride,
-        }  # fmt: skip
-        return Copy(header, tensors, state, dict(self.pending), dict(self.done))
-
-    def packed(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Everything as a header and arrays of a model file."""
-        return self.copy().packed()
-
-    def packed_model(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The estimator alone, in the same form."""
-        if not self.fitted:
-            return {"kind": "unfitted"}, {}
-        self.estimator.n_features_in_ = self.features
-        header, tensors = model_file.pack(self.estimator)
-        return header, {name: np.array(tensor) for name, tensor in tensors.items()}
+    # ---- what has come of it ----
 
     @property
     def fitted(self) -> bool:
         """Whether anything was learned."""
         return hasattr(self.estimator, "model_") or hasattr(self.estimator, "_model")
-
-    @classmethod
-    def from_snapshot(cls, number: int, data: bytes) -> "Served":
-        """The model that `packed` described."""
-        header, tensors = model_file.from_bytes(data, "The snapshot")
-        state = orjson.loads(tensors.pop("service").tobytes())
-        served = cls(number, state["name"], state["algorithm"], state["parameters"], state["created"])
-        for name in ("sequence", "time", "examples", "mistakes", "predictions", "expired", "stride"):
-            setattr(served, name, state[name])
-        served.snapshot_sequence = served.sequence
-        served.curve = [(examples, mistakes) for examples, mistakes in state["curve"]]
-        served.pending = {i: Pending(time, given, orjson.dumps(x)) for i, time, given, x in state["pending"]}
-        served.done = {i: (outcome[0], outcome[1]) if outcome else None for i, *outcome in state["done"]}
-        if header["kind"] != "unfitted":
-            served.estimator = restore(Saved(header, tensors), "The snapshot")
-            served._adopt()
-        return served
-
-    # ---- answers ----
-
-    def recent_examples(self) -> list[dict[str, Any]]:
-        """The last examples that were learned, the newest last."""
-        return [
-            {
-                "time": time, "id": identity, "prediction": prediction, "label": label, "mistake": bool(prediction != label),
-                "features": orjson.loads(request)["features"],
-            }
-            for time, identity, prediction, label, request in self.recent
-        ]  # fmt: skip
 
     @property
     def classes(self) -> list[Any]:
@@ -585,40 +390,3 @@ class Served:
         """How many features there are so far."""
         model = getattr(self.estimator, "model_", None)
         return int(getattr(self.estimator, "n_features_in_", 0) if model is None else model.n_features)
-
-    def describe(self) -> dict[str, Any]:
-        """What clients are told about the model."""
-        return {
-            "name": self.name,
-            "algorithm": self.algorithm,
-            "parameters": self.parameters,
-            "created": self.created,
-            "examples": self.examples,
-            "mistakes": self.mistakes,
-            "accuracy": 1.0 - self.mistakes / self.examples if self.examples else None,
-            "predictions": self.predictions,
-            "pending": len(self.pending),
-            "expired": self.expired,
-            "classes": self.classes,
-            "features": self.features,
-            "sequence": self.sequence,
-            "snapshot": self.snapshot_sequence,
-        }
-
-    def strongest(self, top: int) -> Iterator[dict[str, Any]]:
-        """The features that speak most for and against each class."""
-        model = getattr(self.estimator, "model_", None)
-        if model is None or not hasattr(self.estimator, "coef_") or not model.n_features or len(model.classes) < 2:
-            return
-        coef, _ = model.coef()
-        names = list(model.features) if model.features is not None else [str(n) for n in range(model.n_features)]
-        rows = (
-            [(model.classes[0], -coef[0]), (model.classes[1], coef[0])]
-            if len(coef) == 1
-            else zip(model.classes, coef, strict=True)
-        )
-        for label, weights in rows:
-            count = min(top, len(weights))
-            heavy = np.argpartition(-weights, count - 1)[:count]
-            heavy = heavy[np.argsort(-weights[heavy], kind="stable")]
-            yield {"class": label, "features": [[names[n], float(weights[n])] for n in heavy if weights[n] > 0]}

@@ -7,8 +7,9 @@ from typing import IO, Any
 
 import orjson
 
+from rosenblatt.serve.events import Event
 from rosenblatt.serve.examples import Refused, checked_label
-from rosenblatt.serve.learner import Event, Served
+from rosenblatt.serve.learner import Served
 from rosenblatt.serve.store import Store
 
 __all__ = ["Log", "export", "open_log", "opened", "replay"]

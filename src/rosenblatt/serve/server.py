@@ -12,7 +12,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rosenblatt.serve.app import App, is_loopback
-from rosenblatt.serve.learner import Limits
+from rosenblatt.serve.events import Limits
 from rosenblatt.serve.service import Service
 from rosenblatt.serve.store import Store, StoreError, Token
 

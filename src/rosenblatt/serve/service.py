@@ -17,9 +17,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from rosenblatt import model_file
+from rosenblatt.serve.choice import canonical
+from rosenblatt.serve.events import Event, Limits
 from rosenblatt.serve.examples import Refused
-from rosenblatt.serve.learner import Event, Limits, Served
+from rosenblatt.serve.insight import describe, recent_examples, strongest
+from rosenblatt.serve.learner import Served
 from rosenblatt.serve.metrics import Metrics
+from rosenblatt.serve.news import News
+from rosenblatt.serve.snapshots import copy, from_snapshot, packed_model, read_model
 from rosenblatt.serve.store import LeaseLost, Snapshot, Store, StoreError, Token
 
 __all__ = ["SLICE", "Service"]
@@ -73,13 +78,13 @@ class Service:
         self.guarded = guarded or bool(tokens)
         self.state, self.reason = "starting", "the event log is being read"
         self.draining = asyncio.Event()
-        self._subscribers: dict[str, set[asyncio.Queue[Any]]] = {}
+        self.news = News()
         self._writer = ThreadPoolExecutor(1, "writer")
         self._helper = ThreadPoolExecutor(1, "reader")
         self._events: list[Event] = []
         self._created: list[tuple[int, str]] = []
         self._waiting: list[tuple[asyncio.Future[Any], Any]] = []
-        self._news: list[tuple[Served, Event]] = []
+        self._told: list[tuple[Served, Event]] = []
         self._wake = asyncio.Event()
         self._writing = False
         self._creating: set[str] = set()
@@ -184,7 +189,7 @@ class Service:
         for future, _ in self._waiting:
             if not future.done():
                 future.set_exception(refusal)
-        self.models, self._events, self._created, self._waiting, self._news = {}, [], [], [], []
+        self.models, self._events, self._created, self._waiting, self._told = {}, [], [], [], []
 
     # ---- group commit ----
 
@@ -203,8 +208,8 @@ class Service:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), max(0.0, beat + PATIENCE / 5 - time.monotonic()))
             self._wake.clear()
-            events, created, waiting, news = self._events, self._created, self._waiting, self._news
-            self._events, self._created, self._waiting, self._news = [], [], [], []
+            events, created, waiting, news = self._events, self._created, self._waiting, self._told
+            self._events, self._created, self._waiting, self._told = [], [], [], []
             self._writing = True
             started = time.perf_counter()
             due = self._due()  # at once: it must hold the events of this group and no later ones
@@ -218,7 +223,7 @@ class Service:
             beat = time.monotonic()
             self.metrics.committed(len(events), time.perf_counter() - started)
             for served, event in news:
-                self._publish(served, event)
+                self.news.publish(served, event)
             for future, answer in waiting:
                 if not future.done():
                     future.set_result(answer)
@@ -231,16 +236,16 @@ class Service:
             age = time.perf_counter() - self._snapshot_time.get(served.number, -1e9)
             if due and (everything or age > 50 * self._snapshot_cost.get(served.number, 0.0)):
                 started = time.perf_counter()
-                copies.append((served, served.sequence, served.copy()))
+                copies.append((served, served.sequence, copy(served)))
                 self._snapshot_cost[served.number] = time.perf_counter() - started
         return copies
 
     def _put(self, events: list[Event], due: list[tuple[Served, int, Any]], created: list[tuple[int, str]]) -> None:
         """The work of the writing thread."""
         snapshots = []
-        for served, sequence, copy in due:
+        for served, sequence, moment in due:
             started = time.perf_counter()
-            snapshots.append(Snapshot(served.number, sequence, model_file.to_bytes(*copy.packed())))
+            snapshots.append(Snapshot(served.number, sequence, model_file.to_bytes(*moment.packed())))
             self._snapshot_time[served.number] = time.perf_counter()
             self._snapshot_cost[served.number] += self._snapshot_time[served.number] - started
             served.snapshot_sequence = sequence
@@ -295,8 +300,8 @@ class Service:
 
     def _collect(self, served: Served, events: list[Event]) -> None:
         self._events += events
-        if served.name in self._subscribers:
-            self._news += [(served, event) for event in events]
+        if served.name in self.news:
+            self._told += [(served, event) for event in events]
 
     async def work(self, kind: str, name: str, requests: list[tuple[Any, bytes]]) -> list[Any]:
         """Predict, reveal or learn; one answer for each request, some of them Refused, all of them on disk."""
@@ -345,7 +350,7 @@ class Service:
                     f"There is a model {name!r} already, with other settings: {known.algorithm}, {known.parameters}. "
                     "Take another name.",
                 )
-            return False, await self.confirmed(known.describe())
+            return False, await self.confirmed(describe(known))
         if len(self.models) >= self.limits.models:
             raise Refused(
                 409,
@@ -358,21 +363,21 @@ class Service:
         self.names[name], self.models[name] = number, served
         self._created.append((number, name))
         self._collect(served, [served.creation()])
-        return True, await self.confirmed(served.describe())
+        return True, await self.confirmed(describe(served))
 
     async def describe(self, name: str) -> dict[str, Any]:
         """What is known about a model; from a snapshot while another process writes."""
         if self.state == "standby":
             sequence, served = self._from_snapshot(name)
-            return {**served.describe(), "standby": True, "snapshot": sequence}
-        return dict(await self.confirmed({**self.find(name).describe(), "standby": False}))
+            return {**describe(served), "standby": True, "snapshot": sequence}
+        return dict(await self.confirmed({**describe(self.find(name)), "standby": False}))
 
     async def describe_all(self) -> list[dict[str, Any]]:
         """All models."""
         if self.state == "standby":
-            return [{**served.describe(), "standby": True} for _, served in self._standby.values()]
+            return [{**describe(served), "standby": True} for _, served in self._standby.values()]
         self._check_ready()
-        return list(await self.confirmed([{**served.describe(), "standby": False} for served in self.models.values()]))
+        return list(await self.confirmed([{**describe(served), "standby": False} for served in self.models.values()]))
 
     async def model_bytes(self, name: str) -> bytes:
         """The model as a file."""
@@ -381,7 +386,7 @@ class Service:
             raise Refused(
                 409, f"The model {name!r} has not learned anything yet, so there is no file. Send it an example first."
             )
-        header, tensors = served.packed_model()
+        header, tensors = packed_model(served)
         await self.confirmed(None)
         data: bytes = await asyncio.get_running_loop().run_in_executor(
             self._helper, model_file.to_bytes, header, tensors
@@ -393,8 +398,8 @@ class Service:
         served = self._from_snapshot(name)[1] if self.state == "standby" else self.find(name)
         shown = {
             "curve": served.curve,
-            "recent": served.recent_examples(),
-            "strongest": list(served.strongest(top)),
+            "recent": recent_examples(served),
+            "strongest": list(strongest(served, top)),
         }
         return {**await self.describe(name), **await self.confirmed(shown)}
 
@@ -416,7 +421,7 @@ class Service:
                 known = self._standby.get(name)
                 snapshot = self.store.snapshot(number)
                 if snapshot is not None and (known is None or snapshot.sequence > known[0]):
-                    models[name] = snapshot.sequence, Served.from_snapshot(number, snapshot.data)
+                    models[name] = snapshot.sequence, from_snapshot(number, snapshot.data)
             return models
 
         self._standby.update(await asyncio.get_running_loop().run_in_executor(self._helper, newer))
@@ -424,33 +429,9 @@ class Service:
     # ---- news ----
 
     def subscribe(self, name: str) -> asyncio.Queue[Any]:
-        """A queue that gets the events of a model once they are on disk; None in it says that its reader is too slow."""
+        """A queue that gets the events of a model once they are on disk."""
         self.find(name)
-        if sum(map(len, self._subscribers.values())) >= 100:
-            raise Refused(
-                503,
-                "At most 100 clients can listen to events at a time; there are as many. Try again later.",
-                retry=True,
-            )
-        queue: asyncio.Queue[Any] = asyncio.Queue(1000)
-        self._subscribers.setdefault(name, set()).add(queue)
-        return queue
-
-    def unsubscribe(self, name: str, queue: asyncio.Queue[Any]) -> None:
-        """Stop it."""
-        queues = self._subscribers.get(name, set())
-        queues.discard(queue)
-        if not queues:
-            self._subscribers.pop(name, None)
-
-    def _publish(self, served: Served, event: Event) -> None:
-        for queue in tuple(self._subscribers.get(served.name, ())):
-            try:
-                queue.put_nowait((event, served.examples, served.mistakes, len(served.pending)))
-            except asyncio.QueueFull:
-                self.unsubscribe(served.name, queue)
-                queue.get_nowait()
-                queue.put_nowait(None)
+        return self.news.subscribe(name)
 
     async def past_events(self, name: str, after: int) -> list[Event]:
         """Up to a thousand events after a number, for a listener who comes back."""
@@ -458,39 +439,6 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(
             self._helper, lambda: list(self.store.events(number, after, 1000))
         )
-
-
-def read_model(store: Store, number: int, limits: Limits, use_snapshot: bool = True) -> Served:
-    """A model from its newest snapshot and the events after it."""
-    snapshot = store.snapshot(number) if use_snapshot else None
-    served = None
-    if snapshot is not None:
-        try:
-            served = Served.from_snapshot(number, snapshot.data)
-        except model_file.BadModel as error:  # the log has everything that the snapshot had
-            log.warning("a snapshot cannot be read; the whole log is", extra={"model": number, "error": str(error)})
-    for event in store.events(number, 0 if served is None else served.sequence):
-        if served is None:
-            served = Served.from_creation(event)
-            served.remembered = limits.remembered
-        else:
-            served.apply(event)
-    if served is None:
-        raise StoreError(f"the model {number} has no events")
-    served.remembered = limits.remembered
-    return served
-
-
-def canonical(algorithm: str) -> str:
-    """The full name of an algorithm."""
-    from rosenblatt.learners import find, names
-
-    try:
-        learner = find(algorithm)
-    except ValueError as error:
-        raise Refused(422, str(error)) from error
-    module = learner.__module__.rpartition(".")[2].replace("_", "-")
-    return module if module in names() else algorithm
 
 
 def warm(algorithm: str, parameters: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, make_url
 
-from rosenblatt.serve.learner import Event
+from rosenblatt.serve.events import Event
 
 __all__ = ["LeaseLost", "Snapshot", "Store", "StoreError", "Token"]
 

@@ -1,0 +1,61 @@
+"""What clients are told about a model."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import orjson
+
+from rosenblatt.serve.learner import Served
+
+__all__ = ["describe", "recent_examples", "strongest"]
+
+
+def describe(served: Served) -> dict[str, Any]:
+    """What clients are told about the model."""
+    return {
+        "name": served.name,
+        "algorithm": served.algorithm,
+        "parameters": served.parameters,
+        "created": served.created,
+        "examples": served.examples,
+        "mistakes": served.mistakes,
+        "accuracy": 1.0 - served.mistakes / served.examples if served.examples else None,
+        "predictions": served.predictions,
+        "pending": len(served.pending),
+        "expired": served.expired,
+        "classes": served.classes,
+        "features": served.features,
+        "sequence": served.sequence,
+        "snapshot": served.snapshot_sequence,
+    }
+
+
+def recent_examples(served: Served) -> list[dict[str, Any]]:
+    """The last examples that were learned, the newest last."""
+    return [
+        {
+            "time": time, "id": identity, "prediction": prediction, "label": label, "mistake": bool(prediction != label),
+            "features": orjson.loads(request)["features"],
+        }
+        for time, identity, prediction, label, request in served.recent
+    ]  # fmt: skip
+
+
+def strongest(served: Served, top: int) -> Iterator[dict[str, Any]]:
+    """The features that speak most for and against each class."""
+    model = getattr(served.estimator, "model_", None)
+    if model is None or not hasattr(served.estimator, "coef_") or not model.n_features or len(model.classes) < 2:
+        return
+    coef, _ = model.coef()
+    names = list(model.features) if model.features is not None else [str(n) for n in range(model.n_features)]
+    rows = (
+        [(model.classes[0], -coef[0]), (model.classes[1], coef[0])]
+        if len(coef) == 1
+        else zip(model.classes, coef, strict=True)
+    )
+    for label, weights in rows:
+        count = min(top, len(weights))
+        heavy = np.argpartition(-weights, count - 1)[:count]
+        heavy = heavy[np.argsort(-weights[heavy], kind="stable")]
+        yield {"class": label, "features": [[names[n], float(weights[n])] for n in heavy if weights[n] > 0]}

@@ -1,0 +1,82 @@
+"""Bodies of requests: a JSON object, or many as JSON lines; and the answers in the same form."""
+
+from typing import Any
+
+import orjson
+
+from rosenblatt.serve.examples import NAME, Refused
+
+__all__ = ["FIELDS", "as_lines", "check_fields", "check_name", "looks_like_lines", "read_lines"]
+
+FIELDS = {"predict": {"id", "features"}, "reveal": {"id", "label"}, "learn": {"id", "features", "label"}}
+REQUIRED = {"predict": ("features",), "reveal": ("id", "label"), "learn": ("features", "label")}
+MOST_NAMED = 100
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that no model can have."""
+    if NAME.fullmatch(name) is None:
+        raise Refused(
+            422,
+            "The name of a model must be 1 to 64 letters, digits, dots, hyphens and underscores, the first a letter or digit.",
+        )
+
+
+def check_fields(kind: str, request: Any) -> None:
+    """Whether a request has the members that it must have, and no others."""
+    if type(request) is not dict:
+        raise Refused(
+            422,
+            f"The body must be a JSON object with {', '.join(sorted(FIELDS[kind]))}; got {type(request).__name__}.",
+        )
+    for key in REQUIRED[kind]:
+        if key not in request:
+            raise Refused(422, f"`{key}` is missing. A {kind} takes {', '.join(sorted(FIELDS[kind]))}.")
+    if not FIELDS[kind].issuperset(request):
+        wrong = next(key for key in request if key not in FIELDS[kind])
+        raise Refused(422, f"A {kind} takes {', '.join(sorted(FIELDS[kind]))}; got {wrong[:60]!r}.")
+
+
+def as_lines(numbers: list[int], answers: list[Any]) -> bytes:
+    """The answers, one in each line."""
+    plain = [
+        {**answer.as_json(), "line": number, "status": answer.status} if isinstance(answer, Refused) else answer
+        for number, answer in zip(numbers, answers, strict=True)
+    ]
+    body = orjson.dumps(plain)[1:-1]
+    if body.count(b"},{") == len(plain) - 1:  # nowhere but between answers: breaking it there is faster than one by one
+        return body.replace(b"},{", b"}\n{") + b"\n"
+    return b"".join(orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE) for answer in plain)
+
+
+def looks_like_lines(body: bytes) -> bool:
+    """Whether a body that is no JSON object may be several."""
+    lines = body.strip().split(b"\n", 2)
+    return len(lines) > 1 and lines[0].strip().startswith(b"{") and lines[0].strip().endswith(b"}")
+
+
+def read_lines(kind: str, body: bytes) -> tuple[list[tuple[Any, bytes]], list[int]]:
+    """The requests of a body of JSON lines and the numbers of their lines; one bad line refuses all of them."""
+    requests, numbers, bad = [], [], []
+    fields, required = FIELDS[kind], frozenset(REQUIRED[kind])
+    for number, line in enumerate(body.split(b"\n"), 1):
+        if not line or line.isspace():
+            continue
+        try:
+            request = orjson.loads(line)
+            if type(request) is not dict or not (required <= request.keys() <= fields):
+                check_fields(kind, request)
+        except (orjson.JSONDecodeError, Refused) as error:
+            bad.append({"line": number, "error": str(error)})
+            continue
+        requests.append((request, line))
+        numbers.append(number)
+    if bad:
+        raise Refused(
+            422,
+            f"{len(bad)} of {len(bad) + len(requests)} lines cannot be read, the first of them line {bad[0]['line']}: "
+            f"{bad[0]['error']} Nothing was done with the other lines; send them again without the bad ones.",
+            lines=bad[:MOST_NAMED],
+            done=0,
+        )
+    return requests, numbers
