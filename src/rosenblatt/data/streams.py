@@ -69,6 +69,7 @@ class Stream:
                 "-",
             )
         self._passes += 1
+        self.bytes_read = 0
         return self._batches()
 
     def _batches(self) -> Iterator[Batch]:
@@ -81,7 +82,8 @@ class Stream:
                 for parsed in _in_order(self._reader.work(source), self._reader.parse, threads):
                     batch = self._reader.finish(parsed, line)
                     line += parsed.lines
-                    self.bytes_read = done + source.position()
+                    # A thread may be reading just now, and the file's position is in between.
+                    self.bytes_read = max(self.bytes_read, done + source.position())
                     if batch.size:
                         seen = True
                         yield batch
