@@ -30,7 +30,6 @@ CHECKED = [
     rb.MarginPerceptron(), rb.PassiveAggressive(), rb.SecondOrderPerceptron(), rb.AROW(), rb.AROW(covariance="full"),
     rb.SoftConfidenceWeighted(), rb.ROMMA(), rb.ROMMA(variant="aggressive"), rb.ALMA(), rb.ParallelPerceptron(),
     rb.Winnow(balanced=True), rb.Winnow(), user_rules.Cautious(),
-    user_rules.Mean(), user_rules.Vote(),
 ]  # fmt: skip
 
 ONLINE = "an example of weight 2 is one step of double size, not two steps one after the other"

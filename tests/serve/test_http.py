@@ -137,8 +137,8 @@ def test_slow_and_silent_clients_stall_nobody(server, model):
             client.sendall(b"POST ")
     started = time.monotonic()
     assert server.post(f"{model}/learn", {"features": {"x": 1}, "label": "a"})[0] == 200
-    assert time.monotonic() - started < 1.0
-    time.sleep(max(0.0, 4.5 - (time.monotonic() - started)))  # the patience of this service is 2 seconds
+    assert time.monotonic() - started < 2.0  # the patience of this service: nobody waited for the silent ones
+    time.sleep(max(0.0, 4.5 - (time.monotonic() - started)))
     for client in idle:
         client.settimeout(2)
         with contextlib.suppress(ConnectionResetError):

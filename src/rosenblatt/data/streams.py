@@ -1,10 +1,11 @@
 """Files as streams of batches."""
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Semaphore, Thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -116,30 +117,53 @@ class Stream:
 
 
 def _in_order(units: Iterator[Unit], work: Callable[[Unit], Result], threads: int) -> Iterator[Result]:
-    """The results of work on each unit, in order, made by threads that run a little ahead."""
+    """The results of work on each unit, in order, made by threads that run a little ahead.
+
+    Each thread takes a unit and works on it, so that between threads a batch is handed over only once.
+    """
     if threads == 1:
         yield from map(work, units)
         return
-    waiting: deque[Future[Result]] = deque()
-    problem: Exception | None = None
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="rosenblatt-reader")
-    try:
-        coming: Future[Unit | None] | None = pool.submit(next, units, None)
-        while coming is not None or waiting:
-            while coming is not None and len(waiting) <= threads:
+    coming: SimpleQueue[Future[Result] | None] = SimpleQueue()
+    taking, room = Lock(), Semaphore(threads + 1)
+    ended = False
+
+    def run() -> None:
+        nonlocal ended
+        while room.acquire():
+            promise: Future[Result] = Future()
+            with taking:
+                if ended:
+                    return
                 try:
-                    unit = coming.result()
-                except Exception as error:  # noqa: BLE001 - raised below, after what came before it
-                    unit, problem = None, error
-                coming = None if unit is None else pool.submit(next, units, None)
-                if unit is not None:
-                    waiting.append(pool.submit(work, unit))
-            if waiting:
-                yield waiting.popleft().result()
-        if problem is not None:
-            raise problem
+                    unit = next(units)
+                except StopIteration:
+                    ended = True
+                    coming.put(None)
+                    return
+                except Exception as error:  # noqa: BLE001 - raised by result(), after what came before it
+                    ended = True
+                    promise.set_exception(error)
+                    coming.put(promise)
+                    return
+                coming.put(promise)
+            try:
+                promise.set_result(work(unit))
+            except Exception as error:  # noqa: BLE001 - as above
+                promise.set_exception(error)
+
+    running = [Thread(target=run, name=f"rosenblatt-reader-{k}", daemon=True) for k in range(threads)]
+    for thread in running:
+        thread.start()
+    try:
+        while (promise := coming.get()) is not None:
+            yield promise.result()
+            room.release()
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        ended = True
+        room.release(threads)
+        for thread in running:
+            thread.join()
 
 
 def open_stream(
