@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import rosenblatt as rb
+from rosenblatt._progressive import learn_records
 from tests.helpers import STREAMING, assert_same_model, blobs, csr
 
 
@@ -43,6 +44,60 @@ def test_records_are_learned_by_learn_one():
         if guess is not None:
             expected[result.labels.index(label), result.labels.index(guess)] += 1
     assert result.confusion.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    "name", ["Perceptron", "Winnow-balanced", "AROW", "ROMMA"]
+)  # one for each way to keep the weights
+def test_many_records_at_once_are_learned_as_one_by_one(name, classes):
+    from sklearn.base import clone
+
+    X, y = blobs(classes=classes)
+    many, single = clone(STREAMING[name]), clone(STREAMING[name])
+    records = [({str(k): v for k, v in x.items() if v > -0.5 or k % 3}, label) for x, label in pairs(X, y)] + [({}, 0)]
+    warm = [({str(k): 0.5 for k in range(X.shape[1])}, label) for label in range(classes)]
+    for x, label in warm:
+        many.learn_one(x, label)
+        single.learn_one(x, label)
+    guesses = learn_records(many.model_, *map(list, zip(*records, strict=True)), 1e9)
+    assert guesses == [single.learn_one(x, label) for x, label in records]
+    assert_same_model(many, single)
+
+
+def test_records_that_need_a_closer_look_are_left_alone():
+    model = rb.Perceptron()
+    for label in ("a", "b"):
+        model.learn_one({label: 1.0, "c": 2.0}, label)
+    before = model.coef_.tolist()
+    fine = {"a": 1.0}
+    for x, label in (
+        ({"new": 1.0}, "a"), ({"a": "1.0"}, "a"), ({"a": None}, "a"), ({"a": 10**400}, "a"), (fine, "c"),
+        ({"a": 1e5}, "a"), ({"a": -1e5}, "a"), ({"a": float("nan")}, "a"),
+    ):  # fmt: skip
+        assert learn_records(model.model_, [fine, x], ["b", label], 1e4) is None
+    assert model.coef_.tolist() == before
+    assert learn_records(rb.AveragedPerceptron().partial_fit([[1.0]], [0]).model_, [{}], [0], 1e4) is None
+
+
+def test_a_record_that_cannot_be_learned_does_not_hold_up_the_others():
+    """A score that is infinite is found while learning, in the middle of a batch."""
+    many, single = rb.Perceptron(), rb.Perceptron()
+    for model in (many, single):
+        model.learn_one({"x": 1.0}, "a")
+        model.learn_one({"x": -1.0}, "b")
+    big = 1e200
+    records = [({"x": 2.0}, "a"), ({"x": big}, "b"), ({"x": 2.0}, "b"), ({"x": 0.5}, "a")]
+    guesses = learn_records(many.model_, *map(list, zip(*records, strict=True)), 1e201)
+    expected = []
+    for x, label in records:
+        try:
+            expected.append(single.learn_one(x, label))
+        except ValueError as error:
+            expected.append(str(error))
+    assert [str(guess) for guess in guesses] == expected
+    assert [isinstance(guess, ValueError) for guess in guesses] == [False, True, False, False]
+    assert_same_model(many, single)
 
 
 @pytest.mark.parametrize("delay", [1, 7, 1000])

@@ -1,8 +1,9 @@
 """Predict, then learn: the honest score of a model on a stream, where every example is a test before it is a lesson."""
 
 import dataclasses
+import struct
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 from . import protocol
 from .compiling import shared_kernels
 from .model import Model
+from .records import DictRows
 from .table import Table
 
-__all__ = ["Progress", "Pupil", "progressive"]
+__all__ = ["Progress", "Pupil", "learn_records", "progressive"]
 
 Codes = NDArray[np.int64]
 
@@ -175,6 +177,44 @@ def _examples(model: Any, stream: Iterable[Any]) -> Iterator[Any]:
             table = Table(x, pupil.model.dtype)
             labels = np.asarray(y).tolist()
             yield from (_Row(pupil, table, number, label) for number, label in enumerate(labels))
+
+
+def learn_records(model: Model, xs: Sequence[Any], labels: Sequence[Any], most: float) -> list[Any] | None:
+    """What `learn_one` does for each of many dicts, in half the time; None, and nothing done, if that cannot be done at once.
+
+    That is, if a class or a name is new, a value is no number or larger than `most`, or the readout is not the last weights. In
+    the place of a prediction is a ValueError where an example could not be learned.
+    """
+    codes = list(map(model.class_number.get, labels))
+    if None in codes or len(model.classes) < 2 or model.readout != "last" or model.dtype != np.float64:
+        return None
+    try:
+        rows = DictRows(xs, model.features or {})
+    except (KeyError, OverflowError, struct.error):
+        return None
+    if not np.abs(rows.values).max(initial=0.0) <= most:
+        return None
+    numbers, guesses, done = np.array(codes, np.int64), np.empty(len(codes), np.int64), 0
+    problems: dict[int, ValueError] = {}
+    kernel = model._kernels.two_classes_records if model.vectors == 1 else model._kernels.many_classes_records
+    while True:
+        at = rows.values.ctypes.data + 8 * int(rows.counts[:done].sum())
+        rest = rows.columns[done:], rows.counts[done:], at, numbers[done:], guesses[done:]
+        done += int(kernel(model._packed, model._state.w, *rest))
+        if done == len(codes):
+            break
+        outcome = int(guesses[done])
+        scores = model.state.scores
+        guesses[done] = int(scores[0] >= 0) if scores.size == 1 else int(np.argmax(scores))
+        try:
+            model._after_one(outcome, xs[done], [])
+        except ValueError as error:
+            problems[done] = error
+        done += 1
+    predictions: list[Any] = list(map(model.classes.__getitem__, guesses.tolist()))
+    for number, problem in problems.items():
+        predictions[number] = problem
+    return predictions
 
 
 class Pupil:

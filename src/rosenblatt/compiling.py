@@ -38,7 +38,8 @@ __all__ = [
 
 Step = Callable[..., Any]
 Kernels = types.ModuleType
-"""A generated module: the passes `two_classes` and `many_classes`, and for single examples `…_dense` and `…_sparse`."""
+"""A generated module: the passes `two_classes` and `many_classes`, and for single examples `…_dense` and `…_sparse`, for many
+`…_records`."""
 
 _SOURCES = (
     "lanes.py", "rows.py", "multiclass.py", "protocol.py", "second_order.py", "scaled.py", "committee.py", "readouts.py",
@@ -136,6 +137,27 @@ def many_classes_sparse(packed, w, indices, values, count, label, importance):
     y, weight, order = protocol.one_example(packed, label, importance)
     x = protocol.sparse_example(w, indices, values, count)
     return protocol.guess_or_reason(many_classes(packed, w, x, y, weight, order), packed)
+
+
+# Many sparse examples by their addresses; how many were learned before one whose guess, negative, says why it needs attention.
+@njit(cache={cache}, **OPTIONS)
+def two_classes_records(packed, w, columns, counts, values, labels, guesses):
+    for t in range(labels.size):
+        guesses[t] = two_classes_sparse(packed, w, columns[t], values, counts[t], labels[t], 1.0)
+        values += w.itemsize * counts[t]
+        if guesses[t] < 0:
+            return t
+    return labels.size
+
+
+@njit(cache={cache}, **OPTIONS)
+def many_classes_records(packed, w, columns, counts, values, labels, guesses):
+    for t in range(labels.size):
+        guesses[t] = many_classes_sparse(packed, w, columns[t], values, counts[t], labels[t], 1.0)
+        values += w.itemsize * counts[t]
+        if guesses[t] < 0:
+            return t
+    return labels.size
 '''
 
 _RULE = """def rule(margin, sq_norm, params):

@@ -3,13 +3,13 @@
 import math
 import struct
 from array import array
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DictRow", "is_number", "kind_of_label"]
+__all__ = ["DictRow", "DictRows", "is_number", "kind_of_label"]
 
 Codes = NDArray[np.int64]
 
@@ -37,6 +37,30 @@ class DictRow:
     def arrays(self) -> tuple[Codes, NDArray[Any]]:
         """Copies of columns and values."""
         return np.array(self.indices, np.int64), self.values.copy()
+
+
+class DictRows:
+    """Many dicts as columns and values: the address of each one's columns, and all values one after the other.
+
+    An unknown name raises KeyError, a value that is no number struct.error, one too large for a float OverflowError.
+    """
+
+    def __init__(self, rows: Iterable[Mapping[Any, Any]], vocabulary: dict[Hashable, int]) -> None:
+        self._kept: list[Any] = []  # what the addresses point to
+        names: tuple[Any, ...] | None = None
+        columns: list[int] = []
+        counts: list[int] = []
+        values: list[Any] = []
+        for x in rows:
+            if (own := tuple(x)) != names:
+                names, indices = own, array("q", map(vocabulary.__getitem__, own))
+                self._kept.append(indices)
+                address = indices.buffer_info()[0]
+            columns.append(address)
+            counts.append(len(own))
+            values += x.values()
+        self.columns, self.counts = np.array(columns, np.int64), np.array(counts, np.int64)
+        self.values = np.frombuffer(bytearray(struct.pack(f"{len(values)}d", *values)))
 
 
 def kind_of_label(label: Any) -> str:

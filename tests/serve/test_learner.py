@@ -12,6 +12,7 @@ from rosenblatt.serve.events import Limits
 from rosenblatt.serve.examples import Refused, expanded
 from rosenblatt.serve.insight import describe
 from rosenblatt.serve.learner import Served
+from rosenblatt.serve.requests import read_lines
 from rosenblatt.serve.snapshots import from_snapshot, packed
 from rosenblatt.serve.store import LeaseLost, Snapshot, Store, StoreError
 
@@ -84,6 +85,82 @@ def test_replay_and_snapshots_give_the_same_bits(algorithm):
         audited.apply(event, own=True)
     assert audited.differences == 0
     assert same(served, audited)
+
+
+@pytest.mark.parametrize("algorithm", ["perceptron", "averaged-perceptron", "PassiveAggressive"])
+def test_batches_are_learned_as_one_by_one(algorithm):
+    """Whatever is in them: new features and classes, words, ids, examples that are refused."""
+    rng = random.Random(1)
+    names = [f"f{n}" for n in range(8)]
+
+    def example(n):
+        x = {name: rng.gauss(0, 1) for name in rng.sample(names, 5)}
+        request = {"features": x, "label": "yes" if sum(x.values()) > 0 else "no"}
+        if n > 300 and n % 97 == 0:
+            request["features"] = rng.choice([{"f1": 1e101}, {"f1": True}, {"word": "free"}, {"f2": [1]}, [1.0], {}])
+        if n > 300 and n % 89 == 0:
+            request["label"] = rng.choice(["new", 3, "x" * 300])
+        if n > 300 and n % 150 == 0:
+            request["id"] = f"id{n % 4}"
+        return request
+
+    requests = [asked(example(n)) for n in range(1500)]
+    batched, single = (Served(1, "m", algorithm, {}, 5.0) for _ in range(2))
+    answers, events = [], []
+    for start in range(0, len(requests), 50):
+        new, some = batched.learn(requests[start : start + 50], 7.0, LIMITS)
+        answers += some
+        events += new
+    alone = [single.learn([request], 7.0, LIMITS)[1][0] for request in requests]
+
+    def plain(answer):
+        return answer.as_json() if isinstance(answer, Refused) else answer
+
+    assert [plain(answer) for answer in answers] == [plain(answer) for answer in alone]
+    assert sum(isinstance(answer, Refused) for answer in answers) > 5
+    batched.sequence = single.sequence
+    assert same(batched, single)
+    replayed = Served(1, "m", algorithm, {}, 5.0)
+    for event in events:
+        replayed.apply(event)
+    replayed.sequence = single.sequence
+    assert same(replayed, single)
+
+
+LINE = b'{"features":{"x":1},"label":"a"}'
+
+
+@pytest.mark.parametrize(
+    ("body", "bad"),
+    [
+        # As many values as there should be, but not one in each line.
+        (b",".join([LINE] * 3) + b'\n{"features":[{}\n{}],"label":"c"}', [1, 2, 3]),
+        (LINE + b'\n{"features":{"x":1},\n"label":"a"}', [2, 3]),
+        (LINE + b"],[" + LINE, [1]),
+        (LINE + b"\n[]\n" + LINE, [2]),
+        (LINE + b'\n{"features":{}}', [2]),
+        (LINE + b"\n\xff\n" + LINE, [2]),
+    ],
+)
+def test_each_line_must_be_an_object_of_its_own(body, bad):
+    with pytest.raises(Refused) as refusal:
+        read_lines("learn", body)
+    assert [line["line"] for line in refusal.value.details["lines"]] == bad
+
+
+def test_lines_may_be_blank_and_end_as_they_like():
+    for body, numbers in (
+        (LINE, [1]),
+        (LINE + b"\n" + LINE + b"\n", [1, 2]),
+        (LINE + b"\r\n" + LINE + b"\r\n", [1, 2]),
+        (b"\n" + LINE + b"\n \n" + LINE + b"\n\n", [2, 4]),
+        (b"\n \n", []),
+        (b"", []),
+    ):
+        requests, found = read_lines("learn", body)
+        assert list(found) == numbers
+        assert all(request == orjson.loads(LINE) == orjson.loads(text) for request, text in requests)
+        assert len(requests) == len(numbers)
 
 
 def test_the_prediction_scored_is_the_one_that_was_given():

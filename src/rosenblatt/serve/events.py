@@ -63,23 +63,25 @@ Requests = Sequence[tuple[Any, bytes]]
 
 
 class Lines:
-    """Accepted requests, to be logged as they came: putting their text together is faster than writing them anew."""
+    """Accepted requests and their answers, to be logged as they came: that is faster than writing them anew."""
 
     def __init__(self) -> None:
         self.texts: list[bytes] = []
-        self.ids: list[str | None] = []
-        self.predictions: list[Any] = []
+        self.answers: list[Any] = []
 
     def __bool__(self) -> bool:
         return bool(self.texts)
 
-    def add(self, text: bytes, identity: str | None, prediction: Any) -> None:
+    def add(self, text: bytes, answer: Any) -> None:
         """One more."""
         self.texts.append(text)
-        self.ids.append(identity)
-        self.predictions.append(prediction)
+        self.answers.append(answer)
+
+    def column(self, name: str) -> list[Any]:
+        """One member of all answers."""
+        return [answer[name] for answer in self.answers]
 
     def payload(self) -> bytes:
         """The event's content."""
-        ids, predictions = orjson.dumps(self.ids), orjson.dumps(self.predictions)
+        ids, predictions = orjson.dumps(self.column("id")), orjson.dumps(self.column("prediction"))
         return b'{"requests":[%s],"ids":%s,"predictions":%s}' % (b",".join(self.texts), ids, predictions)

@@ -4,6 +4,7 @@ Everything that changes a model is an event. A request is decided, done to the m
 the same events again in the order of the log. The log holds only what was accepted, so doing an event again decides nothing.
 """
 
+import functools
 import secrets
 from collections import deque
 from collections.abc import Iterable
@@ -14,11 +15,11 @@ from typing import Any
 import numpy as np
 import orjson
 
-from rosenblatt._progressive import Pupil
+from rosenblatt._progressive import Pupil, learn_records
 from rosenblatt.model import Model
 from rosenblatt.serve.choice import new_estimator
 from rosenblatt.serve.events import Event, Limits, Lines, Pending, Requests
-from rosenblatt.serve.examples import LONGEST_LABEL, Refused, checked_id, checked_label, expanded
+from rosenblatt.serve.examples import LARGEST, Refused, checked_id, checked_label, expanded
 
 __all__ = ["Served"]
 
@@ -222,8 +223,8 @@ class Served:
                 answers.append(_as_refused(refusal))
                 continue
             self._wait(identity, Pending(now, prediction, text))
-            accepted.add(text, identity, prediction)
             answers.append({"id": identity, "prediction": prediction, "repeated": False})
+            accepted.add(text, answers[-1])
         if accepted:
             events.append(self._event("predict", accepted.payload(), now))
         return events, answers
@@ -299,42 +300,66 @@ class Served:
         """Predict and learn examples whose label is known; with an id only once."""
         events = self.expire(clock, limits)
         now, accepted = self.now(clock), Lines()
-        answers: list[Any] = []
-        labels: list[Any] = []
-        add_text, add_id, add_prediction = accepted.texts.append, accepted.ids.append, accepted.predictions.append
-        for request, text in requests:  # of a batch each takes a few microseconds, so what is called here counts
-            try:
-                label, identity = request["label"], request.get("id")
-                if type(label) is not str or len(label) > LONGEST_LABEL:
-                    label = checked_label(label)
-                if identity is not None:
-                    identity = checked_id(identity)
-                    if identity in self.pending:
-                        raise Refused(409, f"The id {identity!r} waits for its label. Use `reveal`, or another id.")
-                    if identity in self.done:
-                        answers.append(self._revealed_before(identity, label))
-                        continue
-                features = expanded(request["features"], limits.features, len(text))
-                if self._plain is not None and self._room >= len(features) and label in self._plain.class_number:
-                    self._room -= len(features)
-                    prediction = self._plain.learn_one(features, label)
-                else:
-                    self._check_room(features, label, limits.weights)
-                    prediction = self._guess_and_teach(features, label)
-            except (Refused, ValueError, OverflowError) as refusal:
-                answers.append(_as_refused(refusal))
-                continue
-            if identity is not None:
-                self._remember(identity, (label, prediction))
-            answers.append(_answer(identity, prediction, label))
-            add_text(text)
-            add_id(identity)
-            add_prediction(prediction)
-            labels.append(label)
+        answers = self._learn_at_once(requests, limits)
+        if answers is None:
+            answers = [self._learn_line(request, text, limits) for request, text in requests]
+        for answer, (_, text) in zip(answers, requests, strict=True):
+            if type(answer) is dict and not answer["repeated"]:
+                accepted.add(text, answer)
         if accepted:
-            self._score(accepted.ids, accepted.texts, accepted.predictions, labels, now)
+            predictions, labels = accepted.column("prediction"), accepted.column("label")
+            self._score(accepted.column("id"), accepted.texts, predictions, labels, now)
             events.append(self._event("learn", accepted.payload(), now))
         return events, answers
+
+    def _learn_at_once(self, requests: Requests, limits: Limits) -> list[Any] | None:
+        """The answers to plain examples: dicts of known features, known classes, no ids. None where there are others."""
+        if self._plain is None or len(requests) == 1:
+            return None
+        rows = [request["features"] for request, _ in requests]
+        labels = [request["label"] for request, _ in requests]
+        if (
+            any("id" in request for request, _ in requests)
+            or not {dict}.issuperset(map(type, rows))
+            or not {str}.issuperset(
+                map(type, labels)
+            )  # 1, 1.0 and true are equal, and so would be found, but are not the same
+            or max(map(len, rows)) > limits.features
+        ):
+            return None
+        predictions = learn_records(self._plain, rows, labels, LARGEST)
+        if predictions is None:
+            return None
+        same = functools.cache(
+            lambda prediction, label: _answer(None, prediction, label)
+        )  # there are few different ones
+        return [
+            Refused(409, str(prediction)) if isinstance(prediction, ValueError) else same(prediction, label)
+            for prediction, label in zip(predictions, labels, strict=True)
+        ]
+
+    def _learn_line(self, request: Any, text: bytes, limits: Limits) -> Any:
+        """The answer to one example, which may be Refused."""
+        try:
+            label, identity = checked_label(request["label"]), request.get("id")
+            if identity is not None:
+                identity = checked_id(identity)
+                if identity in self.pending:
+                    raise Refused(409, f"The id {identity!r} waits for its label. Use `reveal`, or another id.")
+                if identity in self.done:
+                    return self._revealed_before(identity, label)
+            features = expanded(request["features"], limits.features, len(text))
+            if self._plain is not None and self._room >= len(features) and label in self._plain.class_number:
+                self._room -= len(features)
+                prediction = self._plain.learn_one(features, label)
+            else:
+                self._check_room(features, label, limits.weights)
+                prediction = self._guess_and_teach(features, label)
+        except (Refused, ValueError, OverflowError) as refusal:
+            return _as_refused(refusal)
+        if identity is not None:
+            self._remember(identity, (label, prediction))
+        return _answer(identity, prediction, label)
 
     # ---- the log, again ----
 

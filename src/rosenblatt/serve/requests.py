@@ -1,5 +1,7 @@
 """Bodies of requests: a JSON object, or many as JSON lines; and the answers in the same form."""
 
+import secrets
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -11,6 +13,9 @@ __all__ = ["FIELDS", "as_lines", "check_fields", "check_name", "looks_like_lines
 FIELDS = {"predict": {"id", "features"}, "reveal": {"id", "label"}, "learn": {"id", "features", "label"}}
 REQUIRED = {"predict": ("features",), "reveal": ("id", "label"), "learn": ("features", "label")}
 MOST_NAMED = 100
+
+_MARK = secrets.token_hex(16)
+_BETWEEN = f',"{_MARK}",'.encode()
 
 
 def check_name(name: str) -> None:
@@ -37,7 +42,7 @@ def check_fields(kind: str, request: Any) -> None:
         raise Refused(422, f"A {kind} takes {', '.join(sorted(FIELDS[kind]))}; got {wrong[:60]!r}.")
 
 
-def as_lines(numbers: list[int], answers: list[Any]) -> bytes:
+def as_lines(numbers: Sequence[int], answers: list[Any]) -> bytes:
     """The answers, one in each line."""
     plain = [
         {**answer.as_json(), "line": number, "status": answer.status} if isinstance(answer, Refused) else answer
@@ -55,17 +60,36 @@ def looks_like_lines(body: bytes) -> bool:
     return len(lines) > 1 and lines[0].strip().startswith(b"{") and lines[0].strip().endswith(b"}")
 
 
-def read_lines(kind: str, body: bytes) -> tuple[list[tuple[Any, bytes]], list[int]]:
+def _parsed_at_once(lines: list[bytes]) -> list[Any] | None:
+    """What each line holds, parsed in one call, which is twice as fast as line by line; None if a line is not one JSON value.
+
+    Between two lines is put a string that nobody can know. If it is every second value of the array that they make together, each
+    line is a value by itself: two values in a line would stand side by side, and a value that goes over lines would swallow it.
+    """
+    try:
+        values: list[Any] = orjson.loads(b"[" + _BETWEEN.join(lines) + b"]")
+    except orjson.JSONDecodeError:
+        return None
+    fine = len(values) == 2 * len(lines) - 1 and values[1::2] == [_MARK] * (len(lines) - 1)
+    return values[::2] if fine else None
+
+
+def read_lines(kind: str, body: bytes) -> tuple[list[tuple[Any, bytes]], Sequence[int]]:
     """The requests of a body of JSON lines and the numbers of their lines; one bad line refuses all of them."""
-    requests, numbers, bad = [], [], []
     fields, required = FIELDS[kind], frozenset(REQUIRED[kind])
-    for number, line in enumerate(body.split(b"\n"), 1):
+    lines = body.removesuffix(b"\n").split(b"\n")
+    values = _parsed_at_once(lines)
+    if values is not None and all(
+        type(value) is dict and (value.keys() == required or required <= value.keys() <= fields) for value in values
+    ):
+        return list(zip(values, lines, strict=True)), range(1, len(lines) + 1)
+    requests, numbers, bad = [], [], []
+    for number, line in enumerate(lines, 1):
         if not line or line.isspace():
             continue
         try:
             request = orjson.loads(line)
-            if type(request) is not dict or not (required <= request.keys() <= fields):
-                check_fields(kind, request)
+            check_fields(kind, request)
         except (orjson.JSONDecodeError, Refused) as error:
             bad.append({"line": number, "error": str(error)})
             continue
