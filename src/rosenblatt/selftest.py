@@ -80,10 +80,12 @@ def _extras() -> dict[str, list[str]]:
         requirements = metadata.requires("rosenblatt") or []
     except metadata.PackageNotFoundError:
         return {}
-    lines = [re.fullmatch(r"([\w.-]+)(\[.*?\])?[^;]*; extra == ['\"](\w+)['\"]", line) for line in requirements]
-    found = [(match[3], match[1], match[2] or "") for match in lines if match]
-    everything = "".join(part for extra, name, part in found if extra == "all")
-    return {extra: [name for other, name, _ in found if other == extra] for extra in re.findall(r"\w+", everything)}
+    found: dict[str, list[str]] = {}
+    for line in requirements:
+        if match := re.fullmatch(r"([\w.-]+)[^;]*; extra == ['\"](\w+)['\"]", line):
+            found.setdefault(match[2], []).append(match[1])
+    everything = set(found.get("all", []))
+    return {extra: names for extra, names in found.items() if extra != "all" and set(names) <= everything}
 
 
 def _installed(package: str) -> bool:
