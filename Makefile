@@ -67,9 +67,10 @@ $(VENV)/.made:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
+# Python compiles what it imports; compiling everything that is installed would take longer than the demo itself.
 $(VENV)/.base: pyproject.toml | $(VENV)/.made
 	@echo "Installing rosenblatt into $(VENV); the first time takes a minute" >&2
-	@$(PIP) install --editable '.[plots]'
+	@$(PIP) install --no-compile --editable '.[plots]'
 	@touch $@
 
 $(VENV)/.dev $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.made

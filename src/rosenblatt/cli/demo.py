@@ -46,7 +46,7 @@ def demo(
 
 def _tour(words: int, epochs: int) -> list[tuple[str, str]]:
     """What is shown, in this order: why, and a command."""
-    learners = " ".join(f"--only {name}" for name in ("perceptron", "averaged", "pa-i", "arow"))
+    learners = " ".join(f"--only {name}" for name in ("perceptron", "averaged", "pa-ii", "arow"))
     return [
         (
             "A perceptron reads mails as the words in them, and changes its weights only when it is wrong.",
