@@ -22,9 +22,14 @@ BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.item
 FOLDER = Path(__file__).parent / "results"
 
 
+def about(run: object) -> str:
+    """What a benchmark says of itself in its first line."""
+    return (run.__doc__ or "").splitlines()[0]
+
+
 def main() -> None:
     listing = "\n".join(
-        f"{group}\n" + "\n".join(f"  {name:24}{(run.__doc__ or '').splitlines()[0]}" for name, run in parts.items())
+        f"{group}\n" + "\n".join(f"  {name:24}{about(run)}" for name, run in parts.items())
         for group, parts in GROUPS.items()
     )
     parser = argparse.ArgumentParser(
@@ -80,6 +85,7 @@ def main() -> None:
 def _run(console: Console, options: Options, names: list[str], output: Path | None, *, keep_parts: bool) -> list[Row]:
     """Run benchmarks one after the other, and keep what was measured: complete, or also in parts."""
     setting = environment(options)
+    setting["about"] = {name: about(BENCHMARKS[name]) for name in names}
     machine = setting["machine"]
     console.print(f"{machine['cpu']}, {machine['cores']} cores, load {machine['load_at_start']}")
     rows: list[Row] = []

@@ -38,8 +38,9 @@ def test_a_loss_is_said_where_it_is_seen_first(kept):
     won, lost = kept(), kept(ratio=0.5, met=False, peer_score=0.95)
     assert "faster in 1, slower in 0" in won
     assert "faster in 0, slower in 1" in lost
-    for heading, none in (("Where a peer is faster", "nowhere"), ("Where a peer's model", "nowhere"), ("Bars", "none")):
-        assert losses(won, heading) == f"- {none}"
+    assert "better in 1, worse in 0" in won
+    for heading in ("Where a peer is faster", "Where a peer's model", "Bars that"):
+        assert losses(won, heading) == "- none"
         assert losses(lost, heading).startswith("- a race")
     assert "**0.5×**" in lost
     assert "**missed**" in lost
