@@ -93,8 +93,8 @@ def _balance(groups: dict[str, Any]) -> str:
     missed = [row for row in judged if not row["met"]]
     return "\n".join([
         "## Wins and losses\n",
-        f"- Of {len(timed)} timings against other software we are faster in {ahead}, slower in {behind}; others: within {EDGE:.0%}.",
-        f"- Of {len(scored)} pairs of models ours is better in {len(better)}, worse in {len(worse)}; others: within {SAME:g}.",
+        f"- Of {len(timed)} timings against others we are faster in {ahead}, slower in {behind}; the rest: within {EDGE:.0%}.",
+        f"- Of {len(scored)} pairs of models ours is better in {len(better)}, worse in {len(worse)}; the rest: within {SAME:g}.",
         f"- Of {len(judged)} bars that we set ourselves {len(judged) - len(missed)} are met.",
         *_listed("Where a peer is faster", (
             f"{row['what']}: {row['peer']} takes {speed:.2g} of the time of {row['ours']}" for row, speed in slower
