@@ -25,7 +25,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/.base  ## train on real mails and show what was learned
+demo: $(VENV)/.base  ## train on real mails, show what was learned and proved, and write a report
 	@$(BIN)/rosenblatt demo $(ARGS)
 
 test: $(VENV)/.dev  ## all tests; those of the lab and the service want Chromium and PostgreSQL, which root installs on Debian
@@ -50,11 +50,13 @@ docs: $(VENV)/.docs  ## the documentation, in build/docs
 bench: $(VENV)/.bench  ## speed, side by side with other libraries
 	@$(BIN)/python -m benchmarks $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-build: $(VENV)/.build  ## wheel and source distribution, in dist
-	@$(BIN)/python -m build $(ARGS)
+build: $(VENV)/.build  ## wheel and source distribution, in dist, each tried out in an empty environment
+	@rm -rf dist
+	@$(BIN)/python -m build
+	@$(BIN)/python tools/check_distribution.py dist $(ARGS)
 
 clean:  ## remove everything that was made, .venv too
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist rosenblatt-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests tools benchmarks docs examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # What each target needs: made once, and again when pyproject.toml changes.
@@ -65,9 +67,10 @@ $(VENV)/.made:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
+# Python compiles what it imports; compiling everything that is installed would take longer than the demo itself.
 $(VENV)/.base: pyproject.toml | $(VENV)/.made
 	@echo "Installing rosenblatt into $(VENV); the first time takes a minute" >&2
-	@$(PIP) install --editable .
+	@$(PIP) install --no-compile --editable '.[plots]'
 	@touch $@
 
 $(VENV)/.dev $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.made

@@ -1,26 +1,46 @@
-"""Run benchmarks, print them as tables, and keep them as JSON."""
+"""Run benchmarks, print them as tables, keep them as JSON, and make the page of the documentation from that.
+
+Without a name everything runs, and each group is kept in benchmarks/results; `page` runs nothing and writes docs/benchmarks.md.
+"""
 
 import argparse
 from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, core, files, proofs
+from . import commands, core, files, page, peers, proofs
 from .harness import Options, Row, environment, show, write
 
-BENCHMARKS = {**core.BENCHMARKS, **proofs.BENCHMARKS, **files.BENCHMARKS, **commands.BENCHMARKS}
-DEFAULT_FILE = Path(__file__).parent / "results" / "core.json"
+GROUPS = {
+    "core": core.BENCHMARKS,
+    "peers": peers.BENCHMARKS,
+    "files": files.BENCHMARKS,
+    "commands": commands.BENCHMARKS,
+    "proofs": proofs.BENCHMARKS,
+}
+BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.items()}
+FOLDER = Path(__file__).parent / "results"
+
+
+def about(run: object) -> str:
+    """What a benchmark says of itself in its first line."""
+    return (run.__doc__ or "").splitlines()[0]
 
 
 def main() -> None:
-    listing = "\n".join(f"  {name:20}{(run.__doc__ or '').splitlines()[0]}" for name, run in BENCHMARKS.items())
+    listing = "\n".join(
+        f"{group}\n" + "\n".join(f"  {name:24}{about(run)}" for name, run in parts.items())
+        for group, parts in GROUPS.items()
+    )
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,
-        epilog=f"benchmarks:\n{listing}",
+        epilog=f"groups and their benchmarks:\n{listing}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="what to run; everything by default")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="groups or benchmarks; everything by default; or: page"
+    )
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="where the real data sets are (FOLDER/mnist/*.gz)")
     parser.add_argument("--repeats", type=int, default=7, metavar="N", help="measurements of each side; default 7")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows and 3 repeats; not to judge by")
@@ -29,38 +49,55 @@ def main() -> None:
         "--output",
         type=Path,
         metavar="FILE.json",
-        help="where to keep the results; by default a full run goes to benchmarks/results/core.json, any other nowhere",
+        help="where to keep the results; by default a whole group goes to benchmarks/results, any other choice nowhere",
     )
     chosen = parser.parse_args()
-    unknown = [name for name in chosen.names if name not in BENCHMARKS]
+    if chosen.names == ["page"]:
+        page.write()
+        return
+    unknown = [name for name in chosen.names if name not in {**BENCHMARKS, **GROUPS}]
     if unknown:
-        parser.error(f"NAME must be one of {', '.join(BENCHMARKS)}; got {', '.join(unknown)}")
+        parser.error(f"NAME must be page, or of {', '.join([*GROUPS, *BENCHMARKS])}; got {', '.join(unknown)}")
     if chosen.repeats < 1:
         parser.error(f"--repeats must be at least 1; got {chosen.repeats}")
 
     options = Options(min(3, chosen.repeats) if chosen.quick else chosen.repeats, chosen.quick, chosen.data)
     console = Console()
-    setting = environment(options)
-    console.print(
-        f"{setting['machine']['cpu']}, {setting['machine']['cores']} cores, load {setting['machine']['load_at_start']}"
-    )
     if options.quick:
         console.print(
             "[bold]--quick: small sets that fit the processor's caches; do not judge by these numbers.[/bold]"
         )
-    rows: list[Row] = []
-    output = chosen.output or (None if chosen.names or options.quick else DEFAULT_FILE)
-    try:
-        for name in chosen.names or BENCHMARKS:
-            rows += show(console, name, BENCHMARKS[name](options))
-        setting["complete"] = True
-    finally:  # what was measured before an error is kept, but never in place of a complete run
-        if output is not None and (setting["complete"] or chosen.output):
-            write(output, setting, rows)
-            console.print(f"Kept in {output}")
+    if chosen.output is not None or any(name not in GROUPS for name in chosen.names):
+        single = [one for name in chosen.names or BENCHMARKS for one in GROUPS.get(name, [name])]
+        rows = _run(console, options, single, chosen.output, keep_parts=True)
+    else:
+        rows = []
+        for group in chosen.names or GROUPS:
+            target = None if options.quick else FOLDER / f"{group}.json"
+            rows += _run(console, options, list(GROUPS[group]), target, keep_parts=False)
+        if not options.quick:
+            page.write()
     missed = [row.what for row in rows if row.met is False]
     judged = sum(row.met is not None for row in rows)
     console.print(f"{judged - len(missed)} of {judged} bars are met.", *(f"\n  missed: {what}" for what in missed))
+
+
+def _run(console: Console, options: Options, names: list[str], output: Path | None, *, keep_parts: bool) -> list[Row]:
+    """Run benchmarks one after the other, and keep what was measured: complete, or also in parts."""
+    setting = environment(options)
+    setting["about"] = {name: about(BENCHMARKS[name]) for name in names}
+    machine = setting["machine"]
+    console.print(f"{machine['cpu']}, {machine['cores']} cores, load {machine['load_at_start']}")
+    rows: list[Row] = []
+    try:
+        for name in names:
+            rows += show(console, name, BENCHMARKS[name](options))
+        setting["complete"] = True
+    finally:  # what was measured before an error is kept where it was asked for, but never in place of a complete run
+        if output is not None and (setting["complete"] or keep_parts):
+            write(output, setting, rows)
+            console.print(f"Kept in {output}")
+    return rows
 
 
 if __name__ == "__main__":

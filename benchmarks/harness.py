@@ -26,7 +26,7 @@ from rich.table import Table
 
 import rosenblatt
 
-__all__ = ["FASTER", "SMALLER", "Options", "Row", "compare", "environment", "measure", "show", "write"]
+__all__ = ["FASTER", "SMALLER", "Options", "Row", "amount", "compare", "environment", "measure", "show", "write"]
 
 FASTER, SMALLER = "peer / ours", "ours / peer"
 """What a ratio is: how many times as fast we are (a bar is a minimum), or how many times as much we take (a maximum)."""
@@ -34,7 +34,8 @@ FASTER, SMALLER = "peer / ours", "ours / peer"
 SOURCES = Path(rosenblatt.__file__).parent
 
 PACKAGES = (
-    "rosenblatt", "numpy", "scipy", "numba", "scikit-learn", "pyarrow", "river", "vowpalwabbit", "pandas", "threadpoolctl",
+    "rosenblatt", "numpy", "scipy", "numba", "scikit-learn", "pyarrow", "river", "vowpalwabbit", "liblinear-official", "dask",
+    "dask-ml", "pandas", "threadpoolctl",
 )  # fmt: skip
 
 
@@ -86,6 +87,9 @@ class Row:
     """What the bar is held against: the ratio (×), or our own measurement in its unit."""
     met: bool | None = None
     note: str = ""
+    ours_score: float | None = None
+    peer_score: float | None = None
+    """Accuracy on rows that were not learned, where that is measured too."""
     ours_all: list[float] = dataclasses.field(default_factory=list)
     peer_all: list[float] = dataclasses.field(default_factory=list)
     benchmark: str = ""
@@ -229,15 +233,18 @@ def show(console: Console, name: str, rows: Iterator[Row]) -> list[Row]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    what = f"{row.what}\n[dim]{row.note}[/dim]" if row.note else row.what
+    notes = [row.note] if row.note else []
+    if row.ours_score is not None and row.peer_score is not None:
+        notes.append(f"test accuracy {row.ours_score:.4f} and {row.peer_score:.4f}")
+    what = f"{row.what}\n[dim]{'; '.join(notes)}[/dim]" if notes else row.what
     if row.ratio is None or row.quartiles is None:
         return what, "", "", "", "", "", "-"
     sign = "≥" if row.kind == FASTER else "≤"
     low, high = row.quartiles
     return (
         what,
-        f"{_amount(row.ours_median, row.unit)}\n[dim]{row.ours}[/dim]",
-        f"{_amount(row.peer_median, row.unit)}\n[dim]{row.peer}[/dim]",
+        f"{amount(row.ours_median, row.unit)}\n[dim]{row.ours}[/dim]",
+        f"{amount(row.peer_median, row.unit)}\n[dim]{row.peer}[/dim]",
         f"{row.ratio:.3g}×\n[dim]{low:.3g} … {high:.3g}[/dim]",
         "" if row.cpu_ratio is None else f"{row.cpu_ratio:.3g}×",
         "" if row.bar is None else f"{sign} {row.bar:g} {row.bar_unit}",
@@ -245,7 +252,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _amount(value: float | None, unit: str) -> str:
+def amount(value: float | None, unit: str) -> str:
+    """A measurement with its unit, as people write it."""
     if value is None:
         return ""
     if unit == "s":

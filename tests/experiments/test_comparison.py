@@ -96,6 +96,10 @@ def test_wide_data_leaves_whole_matrices_out():
     result = compare(X, y, repeats=1)
     assert any("AROW, full" in reason for reason in result.skipped)
     assert not any("full" in one.name for one in result.standings)
+    whole = Contender("whole", "AROW", {"covariance": "full"})
+    mixed, alone = (compare(X, y, repeats=1, contenders=chosen) for chosen in ([*FEW, whole], [whole]))
+    assert mixed.skipped == ["whole: a matrix for 300 features"]
+    assert "whole" in [one.name for one in alone.standings], "who names nothing else wants them"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """`--report`: one page that holds everything, its pictures too."""
 
 import html
+import importlib.util
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,7 @@ def _page(session: Session, facts: dict[str, Any], test: Evaluation | None, test
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>",
         f"<title>{_text(title)}</title><style>{STYLE}</style><h1>{_text(title)}</h1>",
-        f"<p class='small'>Written by rosenblatt to go with the model {_text(facts['model'])}.</p>",
+        f"<p class='small'>Written by rosenblatt to go with the model {_text(facts['model'])}.{_no_pictures()}</p>",
         _summary(facts, result, where),
         _learning(session, facts),
     ]
@@ -100,7 +102,7 @@ def _learning(session: Session, facts: dict[str, Any]) -> str:
     head = "".join(f"<th class='n'>{name}</th>" for name in names)
     return (
         "<h2>How it learned</h2><p class='small'>Mistakes are counted before each example is learned.</p><div class='side'>"
-        f"{_svg(_pictures.mistakes_figure(epochs))}<table><tr>{head}</tr>{lines}</table></div>"
+        f"{_picture(_pictures.mistakes_figure, epochs)}<table><tr>{head}</tr>{lines}</table></div>"
     )
 
 
@@ -110,9 +112,11 @@ def _share(value: float | None) -> str:
 
 def _judgement(result: Evaluation, where: str, tested: bool) -> str:
     note = "" if tested else " These are the examples that it has learned: the accuracy on new ones will be lower."
-    pictures = _svg(_pictures.confusion_figure(result)) if len(result.labels) <= 40 else ""
+    pictures = _picture(_pictures.confusion_figure, result) if len(result.labels) <= 40 else ""
     if result.roc_auc is not None:
-        pictures += _svg(_pictures.roc_figure(result))
+        pictures += _picture(_pictures.roc_figure, result)
+    if not pictures:
+        pictures = f"<pre>{_text(result.to_text())}</pre>"
     return (
         f"<h2>How good it is</h2><p>{result.mistakes:,} mistakes in {result.examples:,} examples of {_text(where)}.{note}</p>"
         f"<div class='side'>{pictures}</div>"
@@ -122,7 +126,9 @@ def _judgement(result: Evaluation, where: str, tested: bool) -> str:
 def _features(estimator: Any) -> str:
     found = strongest(estimator, 20)
     pictures = "".join(
-        _svg(_pictures.features_figure(label, features)) for label, features in list(found.items())[:12] if features
+        _picture(_pictures.features_figure, label, features) or _weights(label, features)
+        for label, features in list(found.items())[:12]
+        if features
     )
     return f"<h2>What speaks for each class</h2><p class='small'>The largest weights.</p><div class='side'>{pictures}</div>"
 
@@ -158,12 +164,28 @@ def _settings(session: Session) -> str:
     )
 
 
-def _svg(figure: Any) -> str:
-    """A picture as SVG that can stand in a page."""
-    import matplotlib as mpl
+def _weights(label: str, features: list[list[Any]]) -> str:
+    """The strongest features of a class as a table."""
+    lines = "".join(f"<tr><td>{_text(name)}</td><td class='n'>{weight:.4g}</td></tr>" for name, weight in features)
+    return f"<table><tr><th>for {_text(label)}</th><th class='n'>weight</th></tr>{lines}</table>"
+
+
+def _no_pictures() -> str:
+    """What to say where there will be numbers only."""
+    if importlib.util.find_spec("matplotlib") is not None:
+        return ""
+    return " With <code>pip install rosenblatt[plots]</code> it has pictures, too."
+
+
+def _picture(draw: Callable[..., Any], *arguments: Any) -> str:
+    """A picture as SVG that can stand in a page; nothing where there is no matplotlib."""
+    try:
+        import matplotlib as mpl
+    except ModuleNotFoundError:
+        return ""
 
     buffer = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "rosenblatt", "font.family": "sans-serif"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        draw(*arguments).savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     return text[text.index("<svg") :]

@@ -1,146 +1,92 @@
-"""`rosenblatt demo`: a tour on real data that ships with the package."""
+"""`rosenblatt demo`: a tour on real data that ships with the package, made of the commands that a user would type."""
 
-from typing import TYPE_CHECKING, Any
+import contextlib
+import csv
+import shlex
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rosenblatt.cli._errors import FAILED
 
 __all__ = ["demo"]
 
+POINTS = (("x1", "x2", "label"), (1, 1, -1), (3, 2, 1), (2, 4, 1), (3, 4, 1), (2, 3, -1))
+TRAINING_MAILS = 1_500
+
 
 def demo(
-    words: int = typer.Option(8, min=1, max=100, help="How many words to show for each class."),
-    epochs: int = typer.Option(10, min=1, max=1000, help="How often to go through the mails."),
+    words: Annotated[int, typer.Option("--words", min=1, max=100, help="How many words to show for each class.")] = 8,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, max=1000, help="How often to go through the mails.")] = 10,
+    folder: Annotated[
+        Path, typer.Option("--folder", metavar="FOLDER", help="Where the data, the model and the report go.")
+    ] = Path("rosenblatt-demo"),
 ) -> None:
-    """Train a spam filter on 2,000 real mails and show what it learned.
+    """Train a spam filter on 2,000 real mails, prove things about it, and write a report.
 
     For example:
       rosenblatt demo --words 5
     """
     from rosenblatt._bases import with_sklearn
 
-    with_sklearn()  # it fits estimators
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    with console.status("Reading 2,000 mails and counting their words (the first run also compiles the kernels) …"):
-        from rosenblatt import AveragedPerceptron, Perceptron
-
-        X_train, X_test, y_train, y_test, vocabulary = _mails()
-        last = Perceptron(max_iter=epochs, tol=None, random_state=0).fit(X_train, y_train)
-        mean = AveragedPerceptron(max_iter=epochs, tol=None, random_state=0).fit(X_train, y_train)
-    console.rule("[bold]A spam filter, learned by the perceptron")
-    console.print(
-        f"{X_train.shape[0]:,} mails to learn from, {X_test.shape[0]:,} to test on, {X_train.shape[1]:,} different words."
-    )
-    _show_epochs(console, last)
-    _show_certificate(console, last, X_train, y_train)
-    console.print(
-        f"\nTest accuracy: [bold]{mean.score(X_test, y_test):.1%}[/] with the average of all weights (AveragedPerceptron), "
-        f"{last.score(X_test, y_test):.1%} with the last ones (Perceptron); "
-        f"always guessing the more frequent class gives {_majority(y_test):.1%}."
-    )
-    _show_words(console, mean, vocabulary, words)
-    _show_stream(console, X_test, y_test, vocabulary)
-    _show_trace(console)
-    _show_exclusive_or(console)
+    with_sklearn()  # `trace` fits an estimator, and the choice is made once for a process
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.chdir(folder):
+        _write_data()
+        typer.echo("Five commands on real mails. The first time, each also compiles the kernels that it needs.\n")
+        typer.secho(f"$ cd {shlex.quote(str(folder))}", bold=True)
+        for explanation, command in _tour(words, epochs):
+            _step(explanation, command)
+    typer.secho("\nWhere to look", bold=True)
+    typer.echo(f"  the report     {folder.resolve() / 'report.html'}")
+    typer.echo(f"  data, model    {folder.resolve()}: try the commands above on them, or with --help")
+    typer.echo("  rosenblatt lab shows the algorithm at work in the browser, rosenblatt serve learns over HTTP.")
 
 
-def _mails() -> tuple[Any, ...]:
-    from sklearn.feature_extraction.text import CountVectorizer
-    from sklearn.model_selection import train_test_split
+def _tour(words: int, epochs: int) -> list[tuple[str, str]]:
+    """What is shown, in this order: why, and a command."""
+    learners = " ".join(f"--only {name}" for name in ("perceptron", "averaged", "pa-ii", "arow"))
+    return [
+        (
+            "A perceptron reads mails as the words in them, and changes its weights only when it is wrong.",
+            f"train mails.csv -m spam.model --epochs {epochs} --test new_mails.csv --report report.html",
+        ),
+        ("What it learned: the words that speak loudest for each class.", f"inspect spam.model --top {words}"),
+        ("What can be proved: whether a hyperplane separates these mails, and how widely.", "certify mails.csv"),
+        (
+            "Who learns fastest? Every mail is predicted before it is learned, in five random orders.",
+            f"compare mails.csv --repeats 5 {learners} --quiet",
+        ),
+        (
+            "Every step, as on a blackboard: five points, and the proof of convergence as it tightens.",
+            "trace points.csv --init=-1,0,0 --on-zero positive",
+        ),
+    ]
 
+
+def _step(explanation: str, command: str) -> None:
+    """Run a command as the shell would, and show what it was."""
+    from rosenblatt.cli import app
+
+    typer.echo(f"\n{explanation}")
+    typer.secho(f"$ rosenblatt {command}", bold=True)
+    code = app(shlex.split(command), standalone_mode=False)
+    if code:
+        typer.echo(f"rosenblatt: the demo stopped at this command, which ended with {code}.", err=True)
+        raise typer.Exit(FAILED)
+
+
+def _write_data() -> None:
+    """The files that the commands read."""
     from rosenblatt.datasets import load_spam
 
     texts, labels = load_spam()
-    vectorizer = CountVectorizer(binary=True, dtype=float)
-    X = vectorizer.fit_transform(texts)
-    split = train_test_split(X, labels, test_size=0.25, random_state=0, stratify=labels)
-    return (*split, vectorizer.get_feature_names_out())
-
-
-def _majority(labels: list[str]) -> float:
-    return max(labels.count(label) for label in set(labels)) / len(labels)
-
-
-def _show_epochs(console: "Console", model: Any) -> None:
-    from rich.table import Table
-
-    table = Table(title="Mistakes while learning, epoch by epoch", title_justify="left", box=None)
-    table.add_column("epoch", justify="right")
-    table.add_column("mistakes", justify="right")
-    table.add_column("")
-    most = max(1, int(model.mistakes_per_epoch_.max()))
-    for number, mistakes in enumerate(model.mistakes_per_epoch_.tolist(), start=1):
-        table.add_row(str(number), str(mistakes), "[red]" + "█" * round(50 * mistakes / most))
-    console.print(table)
-    if model.converged_:
-        console.print("A pass without a mistake: the training mails are linearly separable, and this is a separator.")
-    else:
-        console.print(f"{model.mistakes_} mistakes in {model.n_iter_} epochs; the last weights still make some.")
-
-
-def _show_certificate(console: "Console", model: Any, X: Any, y: list[str]) -> None:
-    from rosenblatt import certify
-
-    certificate = certify(X, y)
-    console.print("\nWhat can be proved about these mails (rosenblatt.certify)")
-    console.print(f"  {str(certificate).replace(chr(10), chr(10) + '  ')}", markup=False)
-    console.print(
-        f"  checked in exact arithmetic: {certificate.verify()}; the perceptron made {model.mistakes_} mistakes on its way."
-    )
-
-
-def _show_trace(console: "Console") -> None:
-    from rosenblatt import trace
-
-    console.print("\nFive points, one pass, every step on the blackboard (rosenblatt.trace)")
-    X, y = [[1, 1], [3, 2], [2, 4], [3, 4], [2, 3]], [-1, 1, 1, 1, -1]
-    run = trace(X, y, init=[-1, 0, 0], on_zero="positive")
-    console.print(run.to_text(), markup=False, soft_wrap=True)
-
-
-def _show_exclusive_or(console: "Console") -> None:
-    from rosenblatt import KernelPerceptron, certify
-
-    X, y = [[1, 1], [1, -1], [-1, 1], [-1, -1]], ["even", "odd", "odd", "even"]
-    kernel = KernelPerceptron(kernel="poly", degree=2).fit(X, y)
-    console.print(
-        f"\nExclusive or: {certify(X, y).status} by a hyperplane; a kernel perceptron of degree 2 gets "
-        f"{kernel.score(X, y):.0%} of the four points right after {kernel.mistakes_} mistakes."
-    )
-
-
-def _show_words(console: "Console", model: Any, vocabulary: Any, count: int) -> None:
-    from rich.table import Table
-
-    order = model.coef_[0].argsort()
-    negative, positive = model.classes_
-    table = Table(title="\nThe words that speak loudest", title_justify="left", box=None)
-    for label in (positive, "", negative, ""):
-        table.add_column(f"for {label}" if label else "weight", justify="left" if label else "right")
-    for for_positive, for_negative in zip(order[::-1][:count], order[:count], strict=True):
-        table.add_row(
-            f"[red]{vocabulary[for_positive]}", f"{model.coef_[0, for_positive]:+.2f}",
-            f"[green]{vocabulary[for_negative]}", f"{model.coef_[0, for_negative]:+.2f}",
-        )  # fmt: skip
-    console.print(table)
-
-
-def _show_stream(console: "Console", X: Any, y: list[str], vocabulary: Any) -> None:
-    from rosenblatt import PassiveAggressive
-
-    console.print("\nThe online protocol: see a mail, predict, then learn the truth (PassiveAggressive, from nothing)")
-    model, wrong, upcoming = PassiveAggressive(), 0, 1
-    for number, label in enumerate(y, start=1):
-        words = vocabulary[X.indices[X.indptr[number - 1] : X.indptr[number]]]
-        guess = model.learn_one(dict.fromkeys(words.tolist(), 1.0), label)
-        wrong += guess != label
-        if number == upcoming or number == len(y):
-            right = 1 - wrong / number
-            console.print(
-                f"  after {number:>4} mails: {right:6.1%} right so far, {model.n_features_in_:>6,} words known"
-            )
-            upcoming *= 2
+    mails = list(zip(labels, texts, strict=True))
+    for name, rows in (
+        ("mails.csv", [("label", "text"), *mails[:TRAINING_MAILS]]),
+        ("new_mails.csv", [("label", "text"), *mails[TRAINING_MAILS:]]),
+        ("points.csv", POINTS),
+    ):
+        with Path(name).open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)

@@ -215,7 +215,7 @@ def compare(
     shuffle : bool, default=True
         False keeps the given order, as for a stream in time; then one repeat is all there is.
     contenders : sequence of Contender, default=None
-        Who takes part; None: `CONTENDERS`.
+        Who takes part; None: `CONTENDERS`. On more than 200 features whole matrices are left out, unless nothing else is named.
     threads : int, default=None
         How many cores to use; None: all of them.
     progress : callable, default=None
@@ -240,11 +240,9 @@ def compare(
         )
     head = min(max(2, round(prefix * len(table))), len(table) - 1)
     stream = _Stream(table, codes.astype(np.int64), classes.tolist(), head, passes)
-    chosen = list(CONTENDERS if contenders is None else contenders)
-    skipped: list[str] = []
-    if contenders is None and table.shape[1] * max(1, len(classes) - 2) > FEW_FEATURES:
-        skipped = [f"{one.name}: a matrix for {table.shape[1]:,} features" for one in chosen if _is_full(one)]
-        chosen = [one for one in chosen if not _is_full(one)]
+    chosen, skipped = list(CONTENDERS if contenders is None else contenders), list[str]()
+    if not all(map(_is_full, chosen)):
+        chosen, skipped = _affordable(chosen, table.shape[1], len(classes))
     orders = [_orders(len(table), passes, seed + number, shuffle) for number in range(repeats)]
     jobs = [(one, number) for number in range(repeats) for one in chosen]
     done, lock = itertools.count(1), threading.Lock()
@@ -281,6 +279,14 @@ def compare(
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _affordable(contenders: list[Contender], features: int, classes: int) -> tuple[list[Contender], list[str]]:
+    """Who can take part at the cost of a linear model, and who is left out."""
+    if features * max(1, classes - 2) <= FEW_FEATURES:
+        return contenders, []
+    left_out = [f"{one.name}: a matrix for {features:,} features" for one in contenders if _is_full(one)]
+    return [one for one in contenders if not _is_full(one)], left_out
 
 
 def _is_full(contender: Contender) -> bool:

@@ -1,0 +1,119 @@
+"""Whether an installation works: ``python -m rosenblatt.selftest`` checks its parts and says which extras are there."""
+
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib import metadata, resources
+from pathlib import Path
+
+__all__ = ["main"]
+
+
+class Wrong(Exception):  # noqa: N818 - said to users
+    """A part that does not do what it should."""
+
+
+def _expect(got: object, wanted: object, what: str) -> None:
+    if got != wanted:
+        raise Wrong(f"{what} must be {wanted!r}; got {got!r}")
+
+
+def files() -> None:
+    """The files that are no Python are there."""
+    package = resources.files("rosenblatt")
+    for name in (
+        "py.typed",
+        "datasets/spam.csv.gz",
+        "lab/static/index.html",
+        "lab/static/lab.js",
+        "serve/page/index.html",
+    ):
+        _expect(package.joinpath(name).is_file(), True, f"whether {name} is there")
+
+
+def learning() -> None:
+    """The perceptron of a blackboard: exact weights, dense and sparse, and a prediction."""
+    from scipy.sparse import csr_matrix
+
+    from rosenblatt import Perceptron
+
+    X, y = [[1.0, 1.0], [3.0, 2.0], [2.0, 4.0], [3.0, 4.0], [2.0, 3.0]], [-1, 1, 1, 1, -1]
+    for form in (X, csr_matrix(X)):
+        model = Perceptron(max_iter=1, tol=None, shuffle=False, on_zero="positive")
+        model.fit(form, y, coef_init=[[0.0, 0.0]], intercept_init=[-1.0])
+        _expect([*model.intercept_.tolist(), *model.coef_[0].tolist()], [-1.0, 1.0, -1.0], "the weights")
+    _expect(model.predict([[3.0, 0.0]]).tolist(), [1], "the prediction")
+
+
+def proving() -> None:
+    """A certificate each way, checked in exact arithmetic."""
+    from rosenblatt import certify
+
+    X = [[1, 1], [1, -1], [-1, 1], [-1, -1]]
+    for y, status in (([0, 0, 0, 1], "separable"), ([0, 1, 1, 0], "inseparable")):
+        certificate = certify(X, y)
+        _expect((certificate.status, certificate.verify()), (status, True), "the certificate")
+
+
+def commands() -> None:
+    """A file becomes a model, and the model predicts, as processes of their own."""
+    command = (sys.executable, "-m", "rosenblatt.cli")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "data.csv").write_text("size,label\n-2,small\n-1,small\n1,large\n2,large\n", encoding="utf-8")
+        for arguments in (("train", "data.csv", "-m", "size.model", "--quiet"), ("predict", "size.model", "data.csv")):
+            done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise Wrong(f"rosenblatt {arguments[0]} must succeed; got {done.stderr.strip()}")
+    _expect(done.stdout.split(), ["small", "small", "large", "large"], "the predictions")
+
+
+CHECKS: tuple[Callable[[], None], ...] = (files, learning, proving, commands)
+
+
+def _extras() -> dict[str, list[str]]:
+    """The packages that each extra for users brings, by what the installed package says of itself."""
+    try:
+        requirements = metadata.requires("rosenblatt") or []
+    except metadata.PackageNotFoundError:
+        return {}
+    found: dict[str, list[str]] = {}
+    for line in requirements:
+        if match := re.fullmatch(r"([\w.-]+)[^;]*; extra == ['\"](\w+)['\"]", line):
+            found.setdefault(match[2], []).append(match[1])
+    everything = set(found.get("all", []))
+    return {extra: names for extra, names in found.items() if extra != "all" and set(names) <= everything}
+
+
+def _installed(package: str) -> bool:
+    try:
+        return bool(metadata.version(package))
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def main() -> int:
+    """Run all checks; the exit code is 0 if they pass."""
+    from rosenblatt import __version__
+
+    print(f"rosenblatt {__version__} on Python {platform.python_version()}, {platform.platform()}")
+    failed = 0
+    for check in CHECKS:
+        start, said = time.perf_counter(), "works"
+        try:
+            check()
+        except Exception as error:  # noqa: BLE001 - every failure is reported, and the next check made
+            failed, said = failed + 1, f"FAILED: {type(error).__name__}: {error}"
+        print(f"  {check.__name__:10}{said} ({time.perf_counter() - start:.1f} s)")
+    for extra, packages in _extras().items():
+        missing = [name for name in packages if not _installed(name)]
+        said = f"not installed ({', '.join(missing)}): pip install 'rosenblatt[{extra}]'" if missing else "installed"
+        print(f"  {'[' + extra + ']':10}{said}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""What is built holds what it should and nothing else; what it declares is what it needs."""
+
+import ast
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import rosenblatt
+from rosenblatt import selftest
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+FOR_USERS = set(re.findall(r"\w+", EXTRAS["all"][0])) - {"rosenblatt"}
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "flint": "python-flint", "prometheus_client": "prometheus-client"}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The wheel and the source distribution, as any frontend builds them."""
+    folder = tmp_path_factory.mktemp("dist")
+    code = "import sys, hatchling.build as b; b.build_wheel(sys.argv[1]); b.build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ROOT, check=True, capture_output=True)
+    (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as archive, tarfile.open(source) as tar:
+        inside = {name: archive.read(name) for name in archive.namelist()}
+        return inside, [name.partition("/")[2] for name in tar.getnames()]
+
+
+@pytest.fixture(scope="module")
+def known_files():
+    """The files of the repository that git does not ignore."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    try:
+        listing = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("needs the git repository")
+    return {name for name in listing.splitlines() if (ROOT / name).exists()}
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(built, known_files):
+    inside, _ = built
+    package = {name for name in inside if ".dist-info/" not in name}
+    assert package == {name.removeprefix("src/") for name in known_files if name.startswith("src/")}
+    for name in (
+        "py.typed",
+        "datasets/spam.csv.gz",
+        "datasets/README.md",
+        "lab/static/index.html",
+        "serve/page/index.html",
+    ):
+        assert f"rosenblatt/{name}" in package
+
+
+def test_the_source_distribution_holds_what_is_tracked_and_can_test_itself(built, known_files):
+    _, names = built
+    assert set(names) - {"PKG-INFO"} <= known_files
+    needed = {"LICENSE", "README.md", "CITATION.cff", "SECURITY.md", "Makefile", "pyproject.toml", "tests/conftest.py"}
+    assert needed <= set(names)
+
+
+def test_the_metadata(built):
+    inside, _ = built
+    (metadata,) = (text.decode() for name, text in inside.items() if name.endswith("/METADATA"))
+    assert f"\nVersion: {rosenblatt.__version__}\n" in metadata
+    assert "\nLicense-Expression: BSD-3-Clause\n" in metadata
+    assert "\nClassifier: Typing :: Typed\n" in metadata
+    (entries,) = (text.decode() for name, text in inside.items() if name.endswith("/entry_points.txt"))
+    assert "rosenblatt = rosenblatt.cli:main" in entries
+
+
+def test_the_citation_names_this_version():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.*)$", text, re.MULTILINE)[1] == rosenblatt.__version__
+
+
+def plain(requirement):
+    return re.match(r"[\w.-]+", requirement)[0].lower()
+
+
+def test_every_library_that_is_imported_is_declared():
+    declared = {plain(line) for line in PROJECT["dependencies"]}
+    declared |= {plain(line) for extra in FOR_USERS for line in EXTRAS[extra]}
+    # A part of Numba, what only type checkers see, and what is looked for only if a user has it.
+    declared |= {"llvmlite", "_typeshed", "pandas", "polars"}
+    imported = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module]
+            imported |= {name.partition(".")[0] for name in names}
+    foreign = imported - sys.stdlib_module_names - {"rosenblatt"}
+    assert {DISTRIBUTIONS.get(name, name) for name in foreign} <= declared
+
+
+def test_all_brings_every_extra_for_users():
+    assert set(EXTRAS) - FOR_USERS == {"all", "dev", "bench", "docs"}
+
+
+def test_the_self_test_reports_a_failure(monkeypatch, capsys):
+    def broken():
+        raise OSError("no such file")
+
+    monkeypatch.setattr(selftest, "CHECKS", (selftest.files, selftest.learning, broken))
+    assert selftest.main() == 1
+    printed = capsys.readouterr().out
+    assert re.search(r"files +works", printed)
+    assert re.search(r"learning +works", printed)
+    assert "FAILED: OSError: no such file" in printed
