@@ -1,6 +1,7 @@
 """How fast the service is, and whether it loses anything: `python -m benchmarks.service pairs|batches|endurance|kill`.
 
-All traffic stays on 127.0.0.1 and is bounded in time or count. Results are printed as JSON.
+All traffic stays on 127.0.0.1 and is bounded in time or count. Results are printed as JSON; with --keep the last one of each kind
+is kept in benchmarks/results/service.json, from which `python -m benchmarks page` takes it.
 """
 
 import argparse
@@ -14,6 +15,10 @@ import time
 from pathlib import Path
 
 from tests.serve.processes import Connection, Postgres, Server
+
+from .harness import Options, environment
+
+KEPT = Path(__file__).parent / "results" / "service.json"
 
 
 def examples(count, features=20, seed=0):
@@ -141,6 +146,16 @@ def measure_endurance(server, arguments):
     }  # fmt: skip
 
 
+def keep(name, result):
+    """Keep a result beside those of other measurements."""
+    setting = environment(Options(1, False, None))
+    setting["command"] = setting["command"].replace("benchmarks", "benchmarks.service", 1)
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    facts = {key: setting[key] for key in ("command", "made", "machine", "commit")}
+    kept[name] = {**facts, "versions": {"python": setting["versions"]["python"]}, "result": result}
+    KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
 def main():
     """Run one measurement."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -151,6 +166,7 @@ def main():
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--times", type=int, default=200)
+    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
     parser.add_argument("--folder", help="where the SQLite file goes; a folder of its own by default")
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="rosenblatt-bench-", dir=arguments.folder))
@@ -166,16 +182,10 @@ def main():
                 measure = {"pairs": measure_pairs, "batches": measure_batches, "endurance": measure_endurance}
                 result = measure[arguments.what](server, arguments)
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        print(
-            json.dumps(
-                {
-                    "what": arguments.what,
-                    "store": arguments.store,
-                    **result,
-                    "client_cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2),
-                }
-            )
-        )
+        result["client_cpu_seconds"] = round(usage.ru_utime + usage.ru_stime, 2)
+        print(json.dumps({"what": arguments.what, "store": arguments.store, **result}))
+        if arguments.keep:
+            keep(f"{arguments.what}, {arguments.store}", result)
     finally:
         if database:
             database.close()
