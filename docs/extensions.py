@@ -91,7 +91,7 @@ class Measured(_Table):
 
 
 class MistakeRates(_Table):
-    """``{mistake-rates} shuffled`` or ``{mistake-rates} in order``: mistakes made before learning in one pass, of all learners."""
+    """``{mistake-rates} shuffled`` or ``in order``: mistakes made before learning in one pass, of all learners."""
 
     def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
         """One line for each contender."""

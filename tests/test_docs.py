@@ -1,4 +1,4 @@
-"""Every Python and every console block of the documentation runs, page by page and in order, and prints what the page says it prints.
+"""Every Python and console block of the documentation runs, page by page and in order, and prints what the page says it prints.
 
 A ``text`` block right after a ``python`` block is what that block prints; without one, what it prints is not looked at. In a
 ``console`` block a line that begins with ``$ `` is a command, and what follows is what a terminal shows; there ``...`` stands for
@@ -10,7 +10,6 @@ import csv
 import doctest
 import importlib
 import io
-import json
 import os
 import re
 import runpy
@@ -21,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
-import rosenblatt
 from docs.benchmark_table import table
+from rosenblatt.datasets import load_spam
 from tests.serve.processes import Server
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -92,7 +91,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 def write_mails(folder):
     """The mails that ship with the package as two tables, and as one without labels."""
-    rows = list(zip(*rosenblatt.datasets.load_spam(), strict=True))
+    rows = list(zip(*load_spam(), strict=True))
     for name, part, header in (
         ("spam.csv", rows[:1500], ("text", "label")),
         ("new.csv", rows[1500:], ("text", "label")),
@@ -116,8 +115,8 @@ def test_page(page, elsewhere):
         if any(SERVICE.search(code) for _, _, code, _ in blocks_of(page)):
             server = stack.enter_context(Server(f"sqlite:///{elsewhere}/spam.db"))
             address = f"http://127.0.0.1:{server.port}"
-        for kind, line, code, expected in blocks_of(page):
-            code = SERVICE.sub(address, code) if address else code
+        for kind, line, source, expected in blocks_of(page):
+            code = SERVICE.sub(address, source) if address else source
             if kind == "console":
                 run_console(code, f"{name}, line {line}")
             else:
@@ -158,3 +157,60 @@ def assert_same(got, expected, where):
         assert doctest.OutputChecker().check_output(expected, got, doctest.ELLIPSIS), f"{where} printed\n{got}"
     else:
         assert got == expected, where
+
+
+# --- README and other files outside the site ---------------------------------------------------------------------------
+
+
+def test_readme_commands():
+    """The commands of the README that are too long for a test are targets that make knows, and the demo is one that runs."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = {
+        word
+        for block in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        for word in re.findall(r"make (\w+)", block)
+    }
+    assert targets == {"demo", "test"}
+    dry = subprocess.run(["make", "--dry-run", *sorted(targets)], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "rosenblatt demo" in dry.stdout
+    assert "pytest" in dry.stdout
+
+
+def test_readme_table():
+    """The table of benchmarks is that of the results; `python docs/benchmark_table.py` brings it up to date."""
+    assert f"\n{table()}\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_to_files(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (ROOT / link).exists(), f"{name} links to {link}"
+
+
+# --- docstrings and examples -------------------------------------------------------------------------------------------
+
+
+def modules_with_examples():
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        if ">>> " in path.read_text(encoding="utf-8"):
+            yield ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("name", modules_with_examples())
+def test_docstrings(name):
+    """The examples of docstrings print what they say."""
+    module = importlib.import_module(name)
+    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).failed == 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example(path, capsys):
+    """An example of the gallery runs without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        runpy.run_path(str(path), run_name="__main__")
