@@ -54,7 +54,7 @@ build: $(VENV)/.build  ## wheel and source distribution, in dist
 	@$(BIN)/python -m build $(ARGS)
 
 clean:  ## remove everything that was made, .venv too
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests tools benchmarks docs examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # What each target needs: made once, and again when pyproject.toml changes.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 PROJECT = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-sys.path.insert(0, str(DOCS))
+sys.path.insert(0, str(DOCS.parent))
 
 project = PROJECT["name"]
 author = PROJECT["authors"][0]["name"]
@@ -23,7 +23,7 @@ extensions = [
     "sphinx-mathjax-offline",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
-    "extensions",
+    "docs.extensions",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -43,7 +43,6 @@ numpydoc_validation_overrides = {
 
 html_theme = "furo"
 html_title = f"{project} {release}"
-html_static_path = ["_static"]
 html_theme_options = {"navigation_with_keys": True}
 
 # The examples are run in each build, those that have not changed since the last one excepted, and an error in one ends it.
@@ -53,7 +52,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
-    "reset_modules": ("matplotlib", "gallery_style.gallery_style"),
+    "reset_modules": ("matplotlib", "docs.gallery_style.gallery_style"),
     "doc_module": ("rosenblatt",),
     "reference_url": {"rosenblatt": None},
     "backreferences_dir": "gallery/backreferences",

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import html.parser
-import importlib
 import json
-import re
-import types
-import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,17 +15,12 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-import rosenblatt
+from docs import checks
 from rosenblatt.cli import app as commands
 from rosenblatt.experiments import CONTENDERS
 
-DOCS = Path(__file__).resolve().parent
-ROOT = DOCS.parent
-RESULTS = ROOT / "benchmarks" / "results"
+RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
 LOGGER = logging.getLogger(__name__)
-
-# What every page of a learner has, in this order.
-SECTIONS = ("Rule", "Use", "Its bound", "Departures", "On real data")
 
 
 # --- tables and texts that are made anew in each build ---------------------------------------------------------------
@@ -177,84 +167,26 @@ class CommandHelp(SphinxDirective):
 # --- what fails the build --------------------------------------------------------------------------------------------
 
 
-def check_learner_pages(app: Sphinx) -> None:
-    """Warn, which fails the build, of a learner without a page, or a page that lacks its source or a section."""
-    for source in sorted((ROOT / "src" / "rosenblatt" / "learners").glob("[!_]*.py")):
-        page = DOCS / "learners" / f"{source.stem}.md"
-        if not page.exists():
-            LOGGER.warning("the learner %s has no page: write docs/learners/%s", source.name, page.name)
-            continue
-        text = page.read_text(encoding="utf-8")
-        if f"src/rosenblatt/learners/{source.name}" not in text:
-            LOGGER.warning("docs/learners/%s does not include src/rosenblatt/learners/%s", page.name, source.name)
-        headings = [heading for heading in re.findall(r"^## (.*)$", text, re.MULTILINE) if heading in SECTIONS]
-        if headings != list(SECTIONS):
-            LOGGER.warning("docs/learners/%s must have the sections %s; it has %s", page.name, SECTIONS, headings)
+def _warn(problems: Iterator[str]) -> None:
+    for problem in problems:
+        LOGGER.warning(problem)
 
 
-def check_commands(app: Sphinx) -> None:
-    """Warn of a command that the guide or the reference of the command line leaves out."""
-    guide = (DOCS / "command_line.md").read_text(encoding="utf-8")
-    reference = (DOCS / "command_reference.md").read_text(encoding="utf-8")
-    group: Any = typer.main.get_command(commands)
-    for name, command in group.commands.items():
-        if f"| `{name}" not in guide:
-            LOGGER.warning("the command %s is missing from the table in docs/command_line.md", name)
-        for full in [f"{name} {sub}" for sub in getattr(command, "commands", {})] or [name]:
-            if f"```{{command-help}} {full}\n" not in reference:
-                LOGGER.warning("the command %s has no section in docs/command_reference.md", full)
+def before(app: Sphinx) -> None:
+    """Check that there is a page for everything that needs one."""
+    _warn(checks.learner_pages())
+    _warn(checks.command_pages())
 
 
-def check_public_names(app: Sphinx, env: BuildEnvironment) -> None:
-    """Warn of a public name that the reference leaves out."""
-    described = env.domaindata["py"]["objects"]
-    for name in rosenblatt.__all__:
-        if f"rosenblatt.{name}" not in described:
-            LOGGER.warning("rosenblatt.%s is public and missing from docs/api.md", name)
-    for package in ("experiments", "plots", "theory", "theory.bounds", "data", "datasets"):
-        module = importlib.import_module(f"rosenblatt.{package}")
-        for name in module.__all__:
-            homes = f"rosenblatt.{package}.{name}", f"rosenblatt.{name}"
-            if not isinstance(getattr(module, name), types.ModuleType) and not any(home in described for home in homes):
-                LOGGER.warning("rosenblatt.%s.%s is public and missing from docs/api.md", package, name)
+def between(app: Sphinx, env: BuildEnvironment) -> None:
+    """Check that every public name has been described."""
+    _warn(checks.public_names(env.domaindata["py"]["objects"]))
 
 
-class _Links(html.parser.HTMLParser):
-    """The places of a page that can be linked to, and what it links to and shows."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.anchors: set[str] = set()
-        self.links: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        """Note them."""
-        for name, value in attributes:
-            if name in ("id", "name") and value:
-                self.anchors.add(value)
-            elif name in ("href", "src") and value:
-                self.links.append(value)
-
-
-def check_links(app: Sphinx, exception: Exception | None) -> None:
-    """Warn of links within the pages as they were written that lead nowhere."""
-    if exception is not None or app.builder.format != "html":
-        return
-    root = Path(app.outdir)
-    pages = {page: _Links(page.read_text(encoding="utf-8")) for page in sorted(root.rglob("*.html"))}
-    for page, parsed in pages.items():
-        for link in set(parsed.links):
-            parts = urllib.parse.urlsplit(link)
-            if parts.scheme or parts.netloc:
-                continue
-            path = urllib.parse.unquote(parts.path)
-            target = page if not path else (page.parent / path).resolve()
-            target = target / "index.html" if target.is_dir() else target
-            if not target.exists():
-                LOGGER.warning("%s links to %s, which does not exist", page.relative_to(root), link)
-            elif target in pages and parts.fragment and parts.fragment not in pages[target].anchors:
-                LOGGER.warning("%s links to %s, which has no such place", page.relative_to(root), link)
+def after(app: Sphinx, exception: Exception | None) -> None:
+    """Check the links of the pages as they were written."""
+    if exception is None and app.builder.format == "html":
+        _warn(checks.links(Path(app.outdir)))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -264,8 +196,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("published", PublishedTable)
     app.add_directive("freund-schapire", FreundSchapire)
     app.add_directive("command-help", CommandHelp)
-    app.connect("builder-inited", check_learner_pages)
-    app.connect("builder-inited", check_commands)
-    app.connect("env-check-consistency", check_public_names)
-    app.connect("build-finished", check_links)
+    app.connect("builder-inited", before)
+    app.connect("env-check-consistency", between)
+    app.connect("build-finished", after)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from docs import checks
 from docs.benchmark_table import table
 from rosenblatt.datasets import load_spam
 from tests.serve.processes import Server
@@ -157,6 +158,34 @@ def assert_same(got, expected, where):
         assert doctest.OutputChecker().check_output(expected, got, doctest.ELLIPSIS), f"{where} printed\n{got}"
     else:
         assert got == expected, where
+
+
+# --- what the build checks, too ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check", [checks.learner_pages, checks.command_pages])
+def test_nothing_is_missing(check):
+    assert list(check()) == []
+
+
+def test_every_public_name_is_in_the_reference():
+    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"^\.\. auto\w+:: ((?:rosenblatt\.)?[\w.]+)$", text, re.MULTILINE))
+    described |= {f"rosenblatt.{name}" for name in described}
+    assert [problem for problem in checks.public_names(described) if problem.count(".") == 2] == []
+
+
+def test_dead_links_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">x</a> <a id="there" href="b.html#gone">x</a> <img src="c.png">'
+    )
+    (tmp_path / "b.html").write_text(
+        '<h1 id="here">x</h1> <a href="a.html#there">x</a> <a href="https://example.org/">x</a>'
+    )
+    assert list(checks.links(tmp_path)) == [
+        "a.html links to b.html#gone, which has no such place",
+        "a.html links to c.png, which does not exist",
+    ]
 
 
 # --- README and other files outside the site ---------------------------------------------------------------------------
