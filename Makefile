@@ -56,7 +56,7 @@ build: $(VENV)/.build  ## wheel and source distribution, in dist, each tried out
 	@$(BIN)/python tools/check_distribution.py dist $(ARGS)
 
 clean:  ## remove everything that was made, .venv too
-	rm -rf $(VENV) build dist rosenblatt-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist rosenblatt-demo docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests tools benchmarks docs examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # What each target needs: made once, and again when pyproject.toml changes.

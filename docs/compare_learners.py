@@ -1,13 +1,17 @@
-"""The learners side by side on two data sets that ship with scikit-learn: python docs/compare_learners.py [LEARNER ...].
+"""The learners side by side on two data sets that ship with scikit-learn: python docs/compare_learners.py.
 
-Each line is the mean and the standard deviation of the accuracy over ten splits, a quarter of the examples held out in each.
-Features are scaled to [-1, 1] on the training part. Settings that are not shown are the defaults.
+The accuracy on a held-out quarter in percent, mean and standard deviation of ten splits. Features are scaled to [-1, 1] on the
+training part. Settings that are not shown are the defaults. `benchmarks/results/accuracy.json` keeps the numbers, and the
+pages of the learners show them.
 """
 
-import sys
+import json
+import platform
 import warnings
+from pathlib import Path
 
 import numpy as np
+import sklearn
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Perceptron as ScikitPerceptron
@@ -17,56 +21,62 @@ from sklearn.preprocessing import MinMaxScaler
 
 import rosenblatt as rb
 
-LEARNERS = {
-    "perceptron": rb.Perceptron(),
-    "averaged": rb.AveragedPerceptron(),
-    "voted": rb.VotedPerceptron(),
-    "pocket": rb.PocketPerceptron(),
-    "batch": rb.BatchPerceptron(),
-    "batch, fixed increment": rb.BatchPerceptron(variant="fixed-increment"),
-    "batch, line search": rb.BatchPerceptron(variant="line-search"),
-    "margin": rb.MarginPerceptron(b=10.0),
-    "PA": rb.PassiveAggressive(variant="PA"),
-    "PA-I": rb.PassiveAggressive(C=0.01),
-    "PA-II": rb.PassiveAggressive(C=0.01, variant="PA-II"),
-    "PA-I, averaged": rb.PassiveAggressive(C=0.01, readout="average"),
-    "ROMMA": rb.ROMMA(),
-    "ROMMA, aggressive": rb.ROMMA(variant="aggressive"),
-    "ALMA": rb.ALMA(),
-    "SOP": rb.SecondOrderPerceptron(),
-    "SOP, full": rb.SecondOrderPerceptron(covariance="full"),
-    "AROW": rb.AROW(),
-    "AROW, full": rb.AROW(covariance="full"),
-    "SCW-I": rb.SoftConfidenceWeighted(C=0.1),
-    "SCW-II": rb.SoftConfidenceWeighted(C=0.1, variant="SCW-II"),
-    "SCW-I, full": rb.SoftConfidenceWeighted(C=0.1, covariance="full"),
-    "parallel": rb.ParallelPerceptron(),
-    "winnow": rb.Winnow(eta=0.1),
-    "winnow, balanced": rb.Winnow(eta=0.1, balanced=True),
-    "scikit-learn's Perceptron": ScikitPerceptron(),
-}
+FILE = Path(__file__).resolve().parent.parent / "benchmarks" / "results" / "accuracy.json"
+LEARNERS = (
+    rb.Perceptron(),
+    rb.AveragedPerceptron(),
+    rb.VotedPerceptron(),
+    rb.PocketPerceptron(),
+    rb.BatchPerceptron(),
+    rb.BatchPerceptron(variant="fixed-increment"),
+    rb.BatchPerceptron(variant="line-search"),
+    rb.MarginPerceptron(b=10.0),
+    rb.PassiveAggressive(variant="PA"),
+    rb.PassiveAggressive(C=0.01),
+    rb.PassiveAggressive(C=0.01, variant="PA-II"),
+    rb.PassiveAggressive(C=0.01, readout="average"),
+    rb.ROMMA(),
+    rb.ROMMA(variant="aggressive"),
+    rb.ALMA(),
+    rb.SecondOrderPerceptron(),
+    rb.SecondOrderPerceptron(covariance="full"),
+    rb.AROW(),
+    rb.AROW(covariance="full"),
+    rb.SoftConfidenceWeighted(C=0.1),
+    rb.SoftConfidenceWeighted(C=0.1, variant="SCW-II"),
+    rb.SoftConfidenceWeighted(C=0.1, covariance="full"),
+    rb.ParallelPerceptron(),
+    rb.Winnow(eta=0.1),
+    rb.Winnow(eta=0.1, balanced=True),
+    rb.KernelPerceptron(degree=3),
+    rb.KernelPerceptron(degree=3, readout="average"),
+    ScikitPerceptron(),
+)
 
 
-def main(names: list[str]) -> None:
-    """Print one line for each learner whose name begins with one of these, or for all."""
+def main() -> None:
+    """Print a line for each learner and keep all of them."""
     splits = StratifiedShuffleSplit(10, test_size=0.25, random_state=0)
     data = {"breast cancer": load_breast_cancer(return_X_y=True), "digits": load_digits(return_X_y=True)}
-    print(f"{'':26}" + "".join(f"{name:>18}" for name in data))
-    for name, learner in LEARNERS.items():
-        if names and not name.startswith(tuple(names)):
-            continue
-        cells = []
-        for X, y in data.values():
+    rows = []
+    for learner in LEARNERS:
+        name = repr(learner).replace("'", '"')
+        ours = type(learner).__module__.startswith("rosenblatt.")
+        row = {"learner": type(learner).__name__ if ours else "", "setting": name if ours else f"scikit-learn's {name}"}
+        for title, (X, y) in data.items():
             if len(set(y)) > 2 and isinstance(learner, rb.ParallelPerceptron):
-                cells.append("")
                 continue
             model = make_pipeline(MinMaxScaler((-1.0, 1.0)), learner)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 scores = 100 * cross_val_score(model, np.asarray(X), y, cv=splits)
-            cells.append(f"{scores.mean():.1f} ± {scores.std():.1f}")
-        print(f"{name:26}" + "".join(f"{cell:>18}" for cell in cells), flush=True)
+            row[title] = [round(float(scores.mean()), 2), round(float(scores.std()), 2)]
+        print(row["setting"], *(row.get(title, "") for title in data), flush=True)
+        rows.append(row)
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "scikit-learn": sklearn.__version__}
+    kept = {"command": "python docs/compare_learners.py", "versions": versions, "data": list(data), "rows": rows}
+    FILE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from pathlib import Path
 
-from sphinx.application import Sphinx
-from sphinx.util import logging
-
 DOCS = Path(__file__).resolve().parent
-ROOT = DOCS.parent
-LOGGER = logging.getLogger(__name__)
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+sys.path.insert(0, str(DOCS.parent))
 
 project = PROJECT["name"]
 author = PROJECT["authors"][0]["name"]
@@ -19,7 +16,15 @@ project_copyright = author
 release = version = PROJECT["version"]
 
 # The formulas are set by a MathJax that is copied into the pages, so that they read well without a network, too.
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx-mathjax-offline", "numpydoc"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx-mathjax-offline",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "docs.extensions",
+]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -38,18 +43,24 @@ numpydoc_validation_overrides = {
 
 html_theme = "furo"
 html_title = f"{project} {release}"
+html_theme_options = {"navigation_with_keys": True}
 
-
-def check_learner_pages(app: Sphinx) -> None:
-    """Warn, which fails the build, of a learner without a page or a page without the learner's source."""
-    for source in sorted((ROOT / "src" / "rosenblatt" / "learners").glob("[!_]*.py")):
-        page = DOCS / "learners" / f"{source.stem}.md"
-        if not page.exists():
-            LOGGER.warning("the learner %s has no page: write docs/learners/%s", source.name, page.name)
-        elif f"src/rosenblatt/learners/{source.name}" not in page.read_text(encoding="utf-8"):
-            LOGGER.warning("docs/learners/%s does not include src/rosenblatt/learners/%s", page.name, source.name)
-
-
-def setup(app: Sphinx) -> None:
-    """Add the check to the build."""
-    app.connect("builder-inited", check_learner_pages)
+# The examples are run in each build, those that have not changed since the last one excepted, and an error in one ends it.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "reset_modules": ("matplotlib", "docs.gallery_style.gallery_style"),
+    "doc_module": ("rosenblatt",),
+    "reference_url": {"rosenblatt": None},
+    "backreferences_dir": "gallery/backreferences",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "min_reported_time": 5,
+    "image_srcset": ["2x"],
+    "remove_config_comments": True,
+}

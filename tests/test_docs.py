@@ -1,23 +1,52 @@
-"""Every Python block of the documentation runs, page by page and in order, and prints what the page says it prints.
+"""Every Python and console block of the documentation runs, page by page and in order, and prints what the page says it prints.
 
-A ``text`` block right after a ``python`` block is what that block prints. Without one, what it prints is not looked at.
+A ``text`` block right after a ``python`` block is what that block prints; without one, what it prints is not looked at. In a
+``console`` block a line that begins with ``$ `` is a command, and what follows is what a terminal shows; there ``...`` stands for
+anything. Blocks called ``sh`` or ``py`` are not run: they install, wait for ever, or need another machine.
 """
 
 import contextlib
+import csv
+import doctest
+import importlib
 import io
+import os
 import re
+import runpy
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("docs", "docs/learners", "docs/theory", "docs/decisions")
-PAGES = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md")))]
-BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+from docs import checks
+from docs.benchmark_table import table
+from rosenblatt.datasets import load_spam
+from tests.serve.processes import Server
 
-# They draw, or compile rules of their own.
-SLOW = {"docs/plots.md", "docs/quickstart.md", "docs/your_own_rule.md"}
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").rglob("*.md") if "gallery" not in path.parts)]
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+SERVICE = re.compile(r"(?:http://)?(?:127\.0\.0\.1|localhost):8520")
+
+# They draw, compile rules of their own, start a service, or let other libraries run beside ours.
+SLOW = {
+    "docs/migration/river.md",
+    "docs/migration/scikit_learn.md",
+    "docs/migration/vowpal_wabbit.md",
+    "docs/plots.md",
+    "docs/quickstart.md",
+    "docs/service.md",
+    "docs/tutorials/feedback.md",
+    "docs/tutorials/kernel_perceptron.md",
+    "docs/tutorials/spam_filter.md",
+    "docs/tutorials/your_own_rule.md",
+    "docs/your_own_rule.md",
+}
+# Libraries that a page compares with; where one cannot be installed, its page is not run.
+NEEDS = {"docs/migration/river.md": "river", "docs/migration/vowpal_wabbit.md": "vowpalwabbit"}
 
 # What the text of a page takes as given: data of the reader's own.
 DIGITS = """
@@ -28,6 +57,7 @@ X_train, X_test, y_train, y_test = train_test_split(X / 16, y, train_size=500, t
 stream = zip(X_train, y_train)
 """
 GIVEN = {"docs/learners/kernel_perceptron.md": DIGITS, "docs/budgets.md": DIGITS}
+MAILS = {"README.md", "docs/command_line.md"}
 
 
 def name_of(page):
@@ -35,10 +65,10 @@ def name_of(page):
 
 
 def blocks_of(page):
-    """The line, the code and the output of each Python block."""
+    """The kind, the line, the code and the output of each block."""
     text = page.read_text(encoding="utf-8")
     for match in BLOCK.finditer(text):
-        yield text.count("\n", 0, match.start(1)) + 1, match[1], match[2]
+        yield match[1], text.count("\n", 0, match.start(2)) + 1, match[2], match[3]
 
 
 def parameters():
@@ -60,26 +90,156 @@ def elsewhere(tmp_path, monkeypatch):
         plt.close("all")
 
 
-@pytest.mark.usefixtures("elsewhere")
+def write_mails(folder):
+    """The mails that ship with the package as two tables, and as one without labels."""
+    rows = list(zip(*load_spam(), strict=True))
+    for name, part, header in (
+        ("spam.csv", rows[:1500], ("text", "label")),
+        ("new.csv", rows[1500:], ("text", "label")),
+        ("unread.csv", [(text,) for text, _ in rows[1500:1503]], ("text",)),
+    ):
+        with (folder / name).open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *part])
+
+
 @pytest.mark.parametrize("page", list(parameters()))
-def test_page(page):
+def test_page(page, elsewhere):
+    name = name_of(page)
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
+    if name in MAILS:
+        write_mails(elsewhere)
     namespace = {"__name__": "__main__"}
-    exec(GIVEN.get(name_of(page), ""), namespace)
-    for line, code, expected in blocks_of(page):
-        # Under the page's own name and line numbers, so that a traceback leads there and a rule finds its source.
-        compiled = compile("\n" * (line - 1) + code, str(page), "exec")
-        printed = io.StringIO()
-        with warnings.catch_warnings(), contextlib.redirect_stdout(printed):
-            warnings.simplefilter("error")
-            exec(compiled, namespace)
-        if expected is not None:
-            assert _trimmed(printed.getvalue()) == _trimmed(expected), f"{name_of(page)}, line {line}"
+    exec(GIVEN.get(name, ""), namespace)
+    with contextlib.ExitStack() as stack:
+        address = None
+        if any(SERVICE.search(code) for _, _, code, _ in blocks_of(page)):
+            server = stack.enter_context(Server(f"sqlite:///{elsewhere}/spam.db"))
+            address = f"http://127.0.0.1:{server.port}"
+        for kind, line, source, expected in blocks_of(page):
+            code = SERVICE.sub(address, source) if address else source
+            if kind == "console":
+                run_console(code, f"{name}, line {line}")
+            else:
+                printed = run_python(page, line, code, namespace)
+                if expected is not None:
+                    assert_same(printed, expected, f"{name}, line {line}")
 
 
-def _trimmed(text):
-    return [line.rstrip() for line in text.strip("\n").splitlines()]
+def run_python(page, line, code, namespace):
+    # Under the page's own name and line numbers, so that a traceback leads there and a rule finds its source.
+    compiled = compile("\n" * (line - 1) + code, str(page), "exec")
+    printed = io.StringIO()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(printed):
+        warnings.simplefilter("error")
+        exec(compiled, namespace)
+    return printed.getvalue()
 
 
-def test_every_learner_has_a_page():
-    for source in sorted((ROOT / "src/rosenblatt/learners").glob("[!_]*.py")):
-        assert (ROOT / f"docs/learners/{source.stem}.md").exists(), source.name
+def run_console(code, where):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "120"}
+    for part in re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]:
+        command, _, expected = part.partition("\n")
+        script = f'rosenblatt() {{ "{sys.executable}" -m rosenblatt.cli "$@"; }}\n{command}'
+        done = subprocess.run(
+            ["bash", "-c", script], capture_output=True, text=True, env=environment, timeout=600, check=False
+        )
+        shown = done.stderr + done.stdout
+        assert done.returncode == 0, f"{where}: {command}\n{shown}"
+        if expected.strip():
+            assert_same(shown, expected, f"{where}: {command}")
+
+
+def assert_same(got, expected, where):
+    got, expected = (
+        "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) + "\n" for text in (got, expected)
+    )
+    if "..." in expected:
+        assert doctest.OutputChecker().check_output(expected, got, doctest.ELLIPSIS), f"{where} printed\n{got}"
+    else:
+        assert got == expected, where
+
+
+# --- what the build checks, too ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check", [checks.learner_pages, checks.command_pages])
+def test_nothing_is_missing(check):
+    assert list(check()) == []
+
+
+def test_every_public_name_is_in_the_reference():
+    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"^\.\. auto\w+:: ((?:rosenblatt\.)?[\w.]+)$", text, re.MULTILINE))
+    described |= {f"rosenblatt.{name}" for name in described}
+    assert [problem for problem in checks.public_names(described) if problem.count(".") == 2] == []
+
+
+def test_dead_links_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">x</a> <a id="there" href="b.html#gone">x</a> <img src="c.png">'
+    )
+    (tmp_path / "b.html").write_text(
+        '<h1 id="here">x</h1> <a href="a.html#there">x</a> <a href="https://example.org/">x</a>'
+    )
+    assert list(checks.links(tmp_path)) == [
+        "a.html links to b.html#gone, which has no such place",
+        "a.html links to c.png, which does not exist",
+    ]
+
+
+# --- README and other files outside the site ---------------------------------------------------------------------------
+
+
+def test_readme_commands():
+    """The commands of the README that are too long for a test are targets that make knows, and the demo is one that runs."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = {
+        word
+        for block in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        for word in re.findall(r"make (\w+)", block)
+    }
+    assert targets == {"demo", "test"}
+    dry = subprocess.run(["make", "--dry-run", *sorted(targets)], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "rosenblatt demo" in dry.stdout
+    assert "pytest" in dry.stdout
+
+
+def test_readme_table():
+    """The table of benchmarks is that of the results; `python docs/benchmark_table.py` brings it up to date."""
+    assert f"\n{table()}\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_to_files(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (ROOT / link).exists(), f"{name} links to {link}"
+
+
+# --- docstrings and examples -------------------------------------------------------------------------------------------
+
+
+def modules_with_examples():
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        if ">>> " in path.read_text(encoding="utf-8"):
+            yield ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("name", modules_with_examples())
+def test_docstrings(name):
+    """The examples of docstrings print what they say."""
+    module = importlib.import_module(name)
+    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).failed == 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example(path, capsys):
+    """An example of the gallery runs without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        runpy.run_path(str(path), run_name="__main__")

@@ -1,0 +1,202 @@
+"""What the documentation takes from the product while it is built, and what fails the build."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import typer
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from docs import checks
+from rosenblatt.cli import app as commands
+from rosenblatt.experiments import CONTENDERS
+
+RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
+LOGGER = logging.getLogger(__name__)
+
+
+# --- tables and texts that are made anew in each build ---------------------------------------------------------------
+
+
+class _Table(SphinxDirective):
+    """A table from files of results."""
+
+    files: ClassVar[tuple[str, ...]] = ("libol.json",)
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """The table, with the files noted, so that a page is built again when its numbers change."""
+        results: dict[str, Any] = {}
+        for name in self.files:
+            path = RESULTS / name
+            self.env.note_dependency(str(path))
+            results |= json.loads(path.read_text(encoding="utf-8"))
+        lines = list(self.lines(results, self.arguments[0]))
+        if not lines:
+            raise self.error(f"{self.files} have nothing about {self.arguments[0]!r}")
+        holder = nodes.Element()
+        self.state.nested_parse(StringList(lines, source=str(self.files)), 0, holder)
+        return holder.children
+
+    def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
+        """What to show, in Markdown."""
+        raise NotImplementedError
+
+
+class Measured(_Table):
+    """``{measured} AROW``: how a learner does beside the plain and the averaged perceptron."""
+
+    files = ("libol.json", "accuracy.json")
+
+    def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
+        """A table of its accuracy, and if it took part in the comparison one of its mistakes."""
+        beside = ["Perceptron()", "AveragedPerceptron()", *["scikit-learn's Perceptron()"] * (about == "Perceptron")]
+        mine = [row for row in results["rows"] if row["learner"] == about]
+        if not mine:
+            return
+        yield "Accuracy in percent on a held-out quarter, mean and standard deviation of ten splits, features scaled to"
+        yield "[−1, 1] (`python docs/compare_learners.py`):"
+        yield ""
+        data = [name for name in results["data"] if any(name in row for row in mine)]
+        yield from _head("", *data)
+        for row in mine + [row for row in results["rows"] if row["setting"] in beside and row not in mine]:
+            yield _row(f"`{row['setting']}`", *("{:.1f} ± {:.1f}".format(*row[name]) for name in data))
+        contenders = [contender.name for contender in CONTENDERS if contender.learner == about]
+        if contenders:
+            yield ""
+            yield "Mistakes made before learning in one pass, as a share of the examples, settings chosen on the first tenth"
+            yield "(`python -m benchmarks.libol`; all learners side by side are in [Which learner when](/choosing.md)):"
+            yield ""
+            beside = [name for name in ("averaged perceptron", "most frequent class") if name not in contenders]
+            yield from _standings(results["honest"], contenders + beside)
+
+
+class MistakeRates(_Table):
+    """``{mistake-rates} shuffled`` or ``in order``: mistakes made before learning in one pass, of all learners."""
+
+    def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
+        """One line for each contender."""
+        parts = [part for part in results["honest"] if part["shuffled"] == (about == "shuffled")]
+        leading = next((part for part in parts if part["data"].startswith("a9a")), parts[0])
+        yield from _standings(parts, [entry["name"] for entry in leading["standings"]])
+
+
+def _standings(parts: list[dict[str, Any]], names: list[str]) -> Iterator[str]:
+    yield from _head("", *(part["data"] for part in parts))
+    for name in names:
+        entries = [next(entry for entry in part["standings"] if entry["name"] == name) for part in parts]
+        spreads = (f" ± {entry['spread']:.4f}" if len(entry["rates"]) > 1 else "" for entry in entries)
+        yield _row(name, *(f"{entry['mean']:.4f}{spread}" for entry, spread in zip(entries, spreads, strict=True)))
+
+
+class PublishedTable(_Table):
+    """``{published} svmguide3`` beside the LIBOL manual's numbers, ``{published} vw`` beside other libraries."""
+
+    def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
+        """One line for each rule, or for each data set."""
+        if about == "svmguide3":
+            full = {"PA-I": "PA-I", "SOP": "second-order perceptron, full"}
+            honest = {entry["name"]: entry["mean"] for entry in results["honest"][0]["standings"]}
+            yield from _head("", "published", "as LIBOL", "with a bias", "chosen on a prefix")
+            for row in results["published"]:
+                name = full.get(row["rule"], row["rule"])
+                name = f"{name}, full" if f"{name}, full" in honest else name
+                cells = row["published"], row["libol"]["rate"], row["ours"]["rate"], honest[name]
+                yield _row(row["rule"], *(f"{cell:.3f}" for cell in cells))
+        elif about == "vw":
+            yield from _head("", "ours, chosen on the first tenth", "ours, best afterwards", "averaged SGD", "VW")
+            for row in results["peers"]:
+                ours = (f"{row[key]['rate']:.4f} ({row[key]['name']})" for key in ("ours", "best afterwards"))
+                yield _row(row["data"], *ours, *(f"{row[key]:.4f}" for key in ("SGDClassifier(average=True)", "vw")))
+
+
+class FreundSchapire(_Table):
+    """``{freund-schapire} vote``: test error on MNIST for each degree and number of epochs, beside the paper's."""
+
+    files = ("freund_schapire.json",)
+
+    def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
+        """One line for each degree."""
+        yield from _head("d", "T = 1", "paper", "T = 4", "paper", "T = 10", "paper")
+        for key, part in results.items():
+            if key.startswith("degree "):
+                runs = {run["epochs"]: run for run in part["results"]}
+                cells: list[str] = []
+                for epochs in (1, 4, 10):
+                    paper = runs[epochs]["published_vote"] if about == "vote" else None
+                    cells += [f"{runs[epochs]['errors'][about]:.2f}", "" if paper is None else f"{paper:.1f}"]
+                yield _row(key.removeprefix("degree "), *cells)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _head(*cells: str) -> tuple[str, str]:
+    return _row(*cells), _row(*("---" for _ in cells))
+
+
+class CommandHelp(SphinxDirective):
+    """``{command-help} train``: what ``rosenblatt train --help`` prints."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """The help as a block of text."""
+        command: Any = typer.main.get_command(commands)
+        context = command.context_class(command, info_name="rosenblatt", terminal_width=100)
+        for word in self.arguments[0].split():
+            found = command.get_command(context, word)
+            if found is None:
+                raise self.error(f"there is no command {self.arguments[0]!r}")
+            command, context = found, found.context_class(found, parent=context, info_name=word, terminal_width=100)
+        text = command.get_help(context)
+        return [nodes.literal_block(text, text, language="text")]
+
+
+# --- what fails the build --------------------------------------------------------------------------------------------
+
+
+def _warn(problems: Iterator[str]) -> None:
+    for problem in problems:
+        LOGGER.warning(problem)
+
+
+def before(app: Sphinx) -> None:
+    """Check that there is a page for everything that needs one."""
+    _warn(checks.learner_pages())
+    _warn(checks.command_pages())
+
+
+def between(app: Sphinx, env: BuildEnvironment) -> None:
+    """Check that every public name has been described."""
+    _warn(checks.public_names(env.domaindata["py"]["objects"]))
+
+
+def after(app: Sphinx, exception: Exception | None) -> None:
+    """Check the links of the pages as they were written."""
+    if exception is None and app.builder.format == "html":
+        _warn(checks.links(Path(app.outdir)))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Add all of it to the build."""
+    app.add_directive("measured", Measured)
+    app.add_directive("mistake-rates", MistakeRates)
+    app.add_directive("published", PublishedTable)
+    app.add_directive("freund-schapire", FreundSchapire)
+    app.add_directive("command-help", CommandHelp)
+    app.connect("builder-inited", before)
+    app.connect("env-check-consistency", between)
+    app.connect("build-finished", after)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
