@@ -20,16 +20,13 @@ TITLES = {
     "proofs": "Certificates",
     "scaling": "On a Dask cluster",
 }
-OTHERS = ("libol", "freund_schapire", "service")
+OTHERS = ("accuracy", "libol", "freund_schapire", "service")
 EDGE = 0.05
 """Ratios this near to 1 are neither win nor loss."""
 SAME = 0.001
 """Accuracies this near to each other are the same."""
 
-HEAD = """---
-orphan: true
----
-<!-- Made by `python -m benchmarks page` from benchmarks/results; do not edit. -->
+HEAD = """<!-- Made by `python -m benchmarks page` from benchmarks/results; do not edit. -->
 
 # Benchmarks
 
