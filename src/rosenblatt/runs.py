@@ -86,7 +86,7 @@ class Run:
     """
 
     epochs: int
-    shuffle: bool = True
+    shuffle: bool | str = True
     seed: int = 0
     holdout: float = 0.0
     tol: float | None = 1e-3

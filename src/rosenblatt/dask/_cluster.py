@@ -59,7 +59,7 @@ def connected(client: Any = None) -> Iterator[Any]:
     if not isinstance(client, str):
         if getattr(client, "status", "") != "running":
             raise ClusterError(
-                f"The client must be connected to its scheduler; this one is {getattr(client, 'status', client)!r}. Make a new one."
+                f"The client must be connected to its scheduler; this one is {getattr(client, 'status', client)!r}. Make another."
             )
         _check_workers(client)
         yield client
@@ -132,8 +132,8 @@ def _check_workers(client: Any) -> None:
     for address, answer in answers.items():
         if isinstance(answer, ImportError):
             raise ClusterError(
-                f"Every worker must have this library; {address} says: {answer}. Install rosenblatt[dask] {rosenblatt.__version__} "
-                "there."
+                f"Every worker must have this library; {address} says: {answer}. Install "
+                f"rosenblatt[dask] {rosenblatt.__version__} there."
             )
         if isinstance(answer, str) and answer != rosenblatt.__version__:
             raise ClusterError(

@@ -13,7 +13,8 @@ from rosenblatt import protocol
 from rosenblatt.model import Model
 from rosenblatt.runs import Run
 
-from ._mixing import Note, Packed, Partial, coordinates_of, packed_sums, size_of, unpack_into
+from ._mixing import coordinates_of
+from ._partials import Note, Packed, Partial, packed_sums, size_of, unpack_into
 from ._shards import Shard
 
 __all__ = ["Judgement", "Order", "Recipe", "judge", "learn_shards", "place_of_worker"]
@@ -104,11 +105,11 @@ def _model(order: Order) -> Model:
 
 def place_of_worker() -> str:
     """The address of the worker that runs this; empty elsewhere."""
-    from distributed import get_worker
-
     try:
+        from distributed import get_worker
+
         return str(get_worker().address)
-    except ValueError:
+    except (ImportError, ValueError):
         return ""
 
 

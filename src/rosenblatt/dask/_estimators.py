@@ -45,12 +45,14 @@ class ClusterFit:
     mixing: str = "mistakes"
     shards: int | None = None
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         X: Any,
         y: Any = None,
-        *,
+        coef_init: Any = None,
+        intercept_init: Any = None,
         sample_weight: Any = None,
+        *,
         validation: Any = None,
         client: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -61,7 +63,7 @@ class ClusterFit:
 
         Parameters
         ----------
-        X, y, sample_weight, validation, client, checkpoint, reading, progress
+        X, y, coef_init, intercept_init, sample_weight, validation, client, checkpoint, reading, progress
             As in `rosenblatt.dask.train`.
 
         Returns
@@ -70,7 +72,7 @@ class ClusterFit:
         """
         with as_before_on_failure(self):
             train(
-                self, X, y, sample_weight=sample_weight, validation=validation, client=client, mixing=self.mixing,
+                self, X, y, coef_init, intercept_init, sample_weight, validation=validation, client=client, mixing=self.mixing,
                 shards=self.shards, checkpoint=checkpoint, reading=reading, progress=progress,
             )  # fmt: skip
         return self

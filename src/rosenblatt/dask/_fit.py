@@ -19,11 +19,13 @@ from rosenblatt.model_file import save
 from rosenblatt.runs import Run
 from rosenblatt.table import Table
 
+from ._agreement import check_mixable, joined_classes, joined_features, new_model
 from ._cluster import connected
+from ._data import Data
 from ._epochs import Judgement
 from ._mixing import MIXINGS
 from ._sources import Source, make_source
-from ._training import Data, Trainer, check_mixable, joined_classes, joined_features, new_model, told
+from ._training import Trainer, told
 
 __all__ = ["train"]
 
@@ -32,8 +34,10 @@ def train(
     estimator: Any,
     X: Any,
     y: Any = None,
-    *,
+    coef_init: Any = None,
+    intercept_init: Any = None,
     sample_weight: Any = None,
+    *,
     validation: Any = None,
     client: Any = None,
     mixing: str = "mistakes",
@@ -61,6 +65,8 @@ def train(
         (X, y, sample_weight); an array in memory and files, by name or pattern, are cut into shards.
     y : dask array or series, str or array, default=None
         The labels; for a dataframe the name of their column will do. None for bags, partitions and files, which hold them.
+    coef_init, intercept_init : arrays, default=None
+        Weights to start from, as in the estimators' `fit`.
     sample_weight : dask array or array, default=None
         How much each example counts.
     validation : tuple or path, default=None
@@ -99,13 +105,16 @@ def train(
         raise ValueError(
             f"`mixing` must be one of {', '.join(MIXINGS)}; got {mixing!r}. 'mistakes' gives shards that learn more a larger say."
         )
-    if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int) or shards < 1):
-        raise ValueError(f"`shards` must be a whole number of at least 1; got {shards!r}. Leave it out for the default.")
+    if shards is not None and not (type(shards) is int and shards > 0):
+        raise ValueError(
+            f"`shards` must be a whole number of at least 1; got {shards!r}. Leave it out for the default."
+        )
     with connected(client) as cluster, Bar("loading", not progress) as bar:
-        data = Data(cluster, source or make_source(cluster, X, y, sample_weight, shards, reading))
-        run = run or _new_run(estimator)
+        given = make_source(cluster, X, y, sample_weight, shards, reading) if source is None else source
+        data = Data(cluster, given)
+        run = _new_run(estimator) if run is None else run
         with told(checkpoint, run):
-            trainer, encoder = _prepared(estimator, data, run, mixing, bar)
+            trainer, encoder = _prepared(estimator, data, run, mixing, bar, (coef_init, intercept_init))
             _resume(estimator, trainer, checkpoint)
             if validation is not None:
                 trainer.validation = _validation(cluster, validation, trainer, encoder)
@@ -130,17 +139,18 @@ def _new_run(estimator: Any) -> Run:
     )
 
 
-def _prepared(estimator: Any, data: Data, run: Run, mixing: str, bar: Bar) -> tuple[Trainer, Encoder | None]:
+def _prepared(
+    estimator: Any, data: Data, run: Run, mixing: str, bar: Bar, start: tuple[Any, Any]
+) -> tuple[Trainer, Encoder | None]:
     """Load the shards, agree on classes and features, and make the model."""
     bar.title = "loading"
     facts = data.load(lambda done, total: bar.update(done, total, f"{done} of {total} shards"))
     classes, counts = joined_classes(facts)
-    before = getattr(estimator, "model_", None) if getattr(estimator, "warm_start", False) else None
-    if before is not None:
-        classes = [*before.classes, *(label for label in classes if label not in before.class_number)]
     name = type(estimator).__name__
     if not sum(counts.values()):
-        raise ValueError(f"{name} needs labelled examples; the shards hold none. Check the label's column and the format.")
+        raise ValueError(
+            f"{name} needs labelled examples; the shards hold none. Check the label's column and the format."
+        )
     if len(classes) < 2:
         raise ValueError(
             f"The labels of {name} must hold at least 2 classes; got 1 class, {classes[0]!r}. Check that y is the label column."
@@ -153,11 +163,8 @@ def _prepared(estimator: Any, data: Data, run: Run, mixing: str, bar: Bar) -> tu
         elif encoder.family == "numbered":
             encoder.width = max(encoder.width, width)
         width = encoder.n_features
-    if before is not None:
-        width = max(width, before.n_features)
     model, recipe = new_model(estimator, facts, classes, width)
-    if before is not None:
-        model.resume(before) if before.n_features == width else _refuse_width(name, before, width)
+    estimator._start(model, *start)
     estimator._check_can_move(model)
     factors = None
     if estimator.class_weight is not None:
@@ -168,12 +175,6 @@ def _prepared(estimator: Any, data: Data, run: Run, mixing: str, bar: Bar) -> tu
     elif facts[0].columns is not None:
         estimator.feature_names_in_ = np.array(facts[0].columns, dtype=object)
     return Trainer(data, model, recipe, run, mixing), encoder
-
-
-def _refuse_width(name: str, before: Model, width: int) -> None:
-    raise ValueError(
-        f"warm_start of {name} needs the number of features of the last fit, {before.n_features}; got {width}. Make a new estimator."
-    )
 
 
 def _class_factors(wanted: Any, classes: list[Any], counts: dict[Any, int]) -> list[float]:
@@ -198,7 +199,9 @@ def _epochs(
     run = trainer.run
     while not (reason := run.finished()):
         bar.title = f"epoch {len(run.done) + 1}"
-        trainer.on_shards = functools.partial(bar.update, note=f"{trainer.data.shards and len(trainer.data.shards)} shards")
+        trainer.on_shards = functools.partial(
+            bar.update, note=f"{trainer.data.shards and len(trainer.data.shards)} shards"
+        )
         made = trainer.epoch()
         run.done.append(made)
         bar.clear()
@@ -257,7 +260,9 @@ def _resume(estimator: Any, trainer: Trainer, checkpoint: Any) -> None:
         return
     from rosenblatt._load import load
 
-    kept = load(checkpoint, **({} if type(estimator).__module__.startswith("rosenblatt.") else {"rule": type(estimator)}))
+    kept = load(
+        checkpoint, **({} if type(estimator).__module__.startswith("rosenblatt.") else {"rule": type(estimator)})
+    )
     training = getattr(kept, "training_", {})
     mine, theirs = _fingerprint(trainer), training.get("shards")
     changed = sorted(key for key, value in mine.items() if (theirs or {}).get(key) != value)
@@ -297,7 +302,9 @@ def _validation(cluster: Any, validation: Any, trainer: Trainer, encoder: Encode
         frozen.freeze()
         return functools.partial(_judge_files, validation, frozen)
     if not isinstance(validation, tuple) or len(validation) != 2:
-        raise ValueError(f"`validation` must be a pair (X, y) or files; got a {type(validation).__name__}. Pass one of these.")
+        raise ValueError(
+            f"`validation` must be a pair (X, y) or files; got a {type(validation).__name__}. Pass one of these."
+        )
     if type(validation[0]).__module__.startswith("dask"):
         data = Data(cluster, make_source(cluster, *validation))
         facts = data.load()
@@ -335,7 +342,9 @@ def _judge_files(paths: Any, encoder: Encoder, model: Model) -> Judgement:
     result = Judgement()
     stream = open_stream(paths, encoder=encoder)
     for batch in stream:
-        known = np.array([model.class_number.get(label, len(model.classes)) for label in stream.labels] + [-1], np.int64)
+        known = np.array(
+            [model.class_number.get(label, len(model.classes)) for label in stream.labels] + [-1], np.int64
+        )
         kept = np.flatnonzero(batch.codes >= 0)
         part = _wrong(model.scores(batch.table(model.n_features, model.dtype))[kept], known[batch.codes[kept]])
         result = Judgement(result.examples + part.examples, result.mistakes + part.mistakes)
@@ -353,8 +362,8 @@ def _warn(estimator: Any, run: Run) -> None:
         from sklearn.exceptions import ConvergenceWarning
 
         warnings.warn(
-            f"{type(estimator).__name__} stopped after max_iter={run.epochs} epochs while still improving. Raise max_iter, or set "
-            "tol=None to train for that many epochs without this warning.",
+            f"{type(estimator).__name__} stopped after max_iter={run.epochs} epochs while still improving. Raise max_iter, or "
+            "set tol=None to train for that many epochs without this warning.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -146,7 +146,8 @@ def load_files(pieces: Sequence[Piece], encoder: dict[str, Any], options: dict[s
     known = Encoder.from_json(encoder)
     started = len(known.vocabulary) if known.family != "numbered" and known.bits is None else 0
     known.learned_moments = True
-    batches, labels = [], {}
+    batches: list[Any] = []
+    labels: dict[Any, int] = {}
     for stream in _streams(pieces, known, options):
         for batch in stream:
             places = np.array([labels.setdefault(label, len(labels)) for label in stream.labels] + [-1], np.int64)
@@ -251,7 +252,9 @@ def load_pairs(pairs: Sequence[Any], place: str) -> Loaded:
         )
     labels, codes = _numbered(np.array([label for _, label in pairs]), place)
     if not pairs:
-        return Loaded(CSR(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)), codes, np.zeros(0), [], 0, [], None, place)
+        return Loaded(
+            CSR(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)), codes, np.zeros(0), [], 0, [], None, place
+        )
     if not isinstance(pairs[0][0], dict):
         return load_table((np.array([list(x) for x, _ in pairs], np.float64), [label for _, label in pairs]), place)
     names: dict[str, int] = {}

@@ -1,6 +1,7 @@
 """From what users have (arrays, frames, bags, delayed partitions, files) to the tasks that load a shard each."""
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -204,7 +205,7 @@ def _in_memory(X: Any, y: Any, sample_weight: Any, shards: int | None) -> Source
     take = X.iloc if hasattr(X, "iloc") else X
     parts = [
         ((take[a:b], y[a:b]) if weights is None else (take[a:b], y[a:b], weights[a:b]))
-        for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+        for a, b in itertools.pairwise(cuts)
     ]
     return Source(_named_table, _numbered("shard", parts), local=True, anywhere=True)
 
@@ -215,7 +216,9 @@ def _in_memory(X: Any, y: Any, sample_weight: Any, shards: int | None) -> Source
 def _files(client: Any, paths: Any, shards: int | None, reading: dict[str, Any]) -> Source:
     names = [str(Path(name).resolve()) for name in expand(paths)]
     if "-" in expand(paths):
-        raise ValueError("Files on a cluster must have names that every worker can open; got standard input. Save it first.")
+        raise ValueError(
+            "Files on a cluster must have names that every worker can open; got standard input. Save it first."
+        )
     stream = open_stream(names, threads=1, **{name: value for name, value in reading.items() if name != "threads"})
     encoder, kind = stream.encoder, stream.format
     total = sum(Path(name).stat().st_size for name in names)

@@ -1,0 +1,248 @@
+"""Shards on a cluster: loaded where they stay, found again when workers come and go."""
+
+import queue
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._cluster import ClusterError
+from ._shards import Facts, facts_of, same, settle
+from ._sources import Source
+
+__all__ = ["BRANCHES", "Awaiting", "Data", "Lost"]
+
+BRANCHES = 8
+"""So many partial sums are added up at a time, and so many shards may be worked off by one task."""
+
+
+class Lost(Exception):  # noqa: N818
+    """Something that only lay on a worker is gone."""
+
+
+class Awaiting:
+    """Waits for tasks, and notices when the scheduler is gone."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def check(self) -> None:
+        """Raise if there is no scheduler any more."""
+        if self.client.status != "running":
+            raise ClusterError(f"The scheduler at {self._address()} was lost")
+
+    def _address(self) -> str:
+        scheduler = getattr(self.client, "scheduler", None)
+        return str(getattr(scheduler, "address", None) or "the given address")
+
+    def each(self, futures: Sequence[Any], idle: Callable[[float], None] | None = None) -> Iterator[Any]:
+        """Futures as they finish. `idle` is called now and then with the seconds that have passed."""
+        done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        began, waiting = time.monotonic(), len(futures)
+        for future in futures:
+            future.add_done_callback(done.put)
+        while waiting:
+            try:
+                future = done.get(timeout=0.25)
+            except queue.Empty:
+                self.check()
+                if idle is not None:
+                    idle(time.monotonic() - began)
+                continue
+            waiting -= 1
+            yield future
+
+    def finished(self, future: Any) -> None:
+        """Raise what went wrong with a task that has ended."""
+        from distributed import KilledWorker
+
+        if future.status == "finished":
+            return
+        if future.status == "cancelled":
+            for _ in range(40):  # the client may notice a moment later than its futures
+                self.check()
+                time.sleep(0.05)
+            raise Lost(future.key)
+        error = future.exception()
+        if isinstance(error, KilledWorker):
+            raise ClusterError(
+                f"A task must not end its worker; {future.key} did so again and again, most likely for want of memory. Use more "
+                "shards, so that each is smaller, or larger workers."
+            ) from error
+        if isinstance(error, ValueError | ImportError | MemoryError | ArithmeticError | TypeError | AttributeError):
+            raise error
+        raise Lost(str(error)) from error
+
+    def results(self, futures: Sequence[Any]) -> list[Any]:
+        """What tasks gave."""
+        for future in self.each(futures):
+            self.finished(future)
+        return self.gather(futures)
+
+    def gather(self, futures: Sequence[Any]) -> list[Any]:
+        """What finished tasks gave, fetched."""
+        from concurrent.futures import CancelledError
+
+        try:
+            return list(self.client.gather(list(futures)))
+        except (CancelledError, KeyError, OSError) as error:
+            self.check()
+            raise Lost(str(error)) from error
+
+
+class Data:
+    """Shards on a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The cluster.
+    source : Source
+        What loads them.
+    """
+
+    def __init__(self, client: Any, source: Source) -> None:
+        self.client, self.source = client, source
+        self.awaiting = Awaiting(client)
+        self.facts: list[Facts] = []
+        self.shards: list[Any] = []
+        self.holders: list[tuple[str, ...]] = []
+        self._settled: list[tuple[Any, ...]] = []
+        self._workers: dict[str, int] = {}
+
+    # ---- load ----
+
+    def load(self, on_shard: Callable[[int, int], None] | None = None) -> list[Facts]:
+        """Load all shards; what they hold, but for the examples."""
+        places = self._places(len(self.source))
+        self._loaded = [self._load(number, place) for number, place in enumerate(places)]
+        told = [self.client.submit(facts_of, loaded, pure=False) for loaded in self._loaded]
+        for count, future in enumerate(self.awaiting.each(told), start=1):
+            self.awaiting.finished(future)
+            if on_shard is not None:
+                on_shard(count, len(told))
+        self.facts = self.awaiting.gather(told)
+        return self.facts
+
+    def _places(self, count: int) -> list[list[str] | None]:
+        """A worker for each shard, neighbours together; None where the examples lie somewhere already."""
+        workers = self.client.nthreads()
+        slots = [address for address in sorted(workers) for _ in range(max(1, workers[address]))]
+        if not self.source.anywhere or not slots:
+            return [None] * count
+        node = BRANCHES if count >= 2 * BRANCHES * len(slots) else 1
+        nodes = -(-count // node)
+        return [[slots[number // node * len(slots) // nodes]] for number in range(count)]
+
+    def _load(self, number: int, place: list[str] | None) -> Any:
+        arguments = self.source.arguments[number]
+        if self.source.local and isinstance(arguments[0], tuple):
+            part = self.client.scatter(list(arguments[0]), workers=place, hash=False)
+            arguments = (part, *arguments[1:])
+        where = {} if place is None else {"workers": place, "allow_other_workers": True}
+        return self.client.submit(
+            self.source.load, *arguments, key=f"load-{number}-{uuid.uuid4().hex}", pure=False, **where
+        )
+
+    def settle(self, classes: Sequence[Any], columns: list[Any], width: int, dtype: str, factors: Any) -> None:
+        """Number labels and features the same everywhere. The shards then stay where they are."""
+        place = {label: number for number, label in enumerate(classes)}
+        ends = np.cumsum([0] + [facts.examples for facts in self.facts]).tolist()
+        self._settled = [
+            (
+                [place.get(label, len(classes)) for label in facts.labels],
+                columns[number],
+                width,
+                dtype,
+                factors,
+                ends[number],
+            )
+            for number, facts in enumerate(self.facts)
+        ]
+        self.shards = [
+            self.client.submit(settle, loaded, *rest, key=f"shard-{number}-{uuid.uuid4().hex}", pure=False)
+            for number, (loaded, rest) in enumerate(zip(self._loaded, self._settled, strict=True))
+        ]
+        for future in self.awaiting.each(self.shards):
+            self.awaiting.finished(future)
+        self._loaded = []
+        self.locate()
+
+    def again(self, number: int, others: list[str] | None) -> Any:
+        """Load a shard once more, under another name, by one of these workers."""
+        loaded = self._load(number, others)
+        return self.client.submit(
+            settle, loaded, *self._settled[number], key=f"shard-{number}-{uuid.uuid4().hex}", pure=False
+        )
+
+    def renew(self) -> None:
+        """Load the shards that were lost for good."""
+        for number, shard in enumerate(self.shards):
+            if shard.status in ("cancelled", "lost"):
+                if not self.source.anywhere:
+                    raise ClusterError(
+                        f"A partition must be computable again when its worker is lost; {self.facts[number].place} was sent "
+                        "there and is gone. Pass lazy collections, persisted ones, or files."
+                    )
+                self.shards[number] = self.again(number, None)
+        for future in self.awaiting.each(self.shards):
+            self.awaiting.finished(future)
+        self.locate()
+
+    # ---- place ----
+
+    def locate(self) -> None:
+        """Ask who has which shard."""
+        where = self.client.who_has(self.shards)
+        self.holders = [tuple(sorted(where.get(shard.key, ()))) for shard in self.shards]
+        self._workers = dict(self.client.nthreads())
+
+    def follow(self) -> None:
+        """Notice workers that came or went; who came gets its part of the shards."""
+        workers = dict(self.client.nthreads())
+        if workers == self._workers:
+            return
+        come = [address for address in workers if address not in self._workers]
+        self.locate()
+        if come:
+            self._share(workers)
+
+    def _share(self, workers: dict[str, int]) -> None:
+        """Move shards, whole nodes of the tree, from those who have most to those who have fewer than their part."""
+        size = BRANCHES if len(self.shards) >= 2 * BRANCHES * sum(workers.values()) else 1
+        nodes = [list(range(a, min(a + size, len(self.shards)))) for a in range(0, len(self.shards), size)]
+        owner = {tuple(node): next(iter(self.holders[node[0]]), "") for node in nodes}
+        part = {address: len(nodes) * threads / sum(workers.values()) for address, threads in workers.items()}
+        have = {address: [node for node in nodes if owner[tuple(node)] == address] for address in workers}
+        moved = []
+        for address in sorted(workers, key=lambda one: len(have[one]) - part[one]):
+            while len(have[address]) + 1 <= part[address] + 0.5:
+                richest = max(workers, key=lambda one: len(have[one]) - part[one])
+                if len(have[richest]) - 1 < part[richest] - 0.5 or richest == address:
+                    break
+                node = have[richest].pop()
+                have[address].append(node)
+                for number in node:
+                    self.shards[number] = self.client.submit(
+                        same, self.shards[number], key=f"shard-{number}-{uuid.uuid4().hex}", pure=False,
+                        workers=[address], allow_other_workers=True,
+                    )  # fmt: skip
+                    moved.append(self.shards[number])
+        for future in self.awaiting.each(moved):
+            self.awaiting.finished(future)
+        if moved:
+            self.locate()
+
+    def nodes(self) -> list[list[int]]:
+        """The shards that are worked off by one task: eight that lie together where there are many, else each by itself."""
+        count = len(self.shards)
+        if count < 2 * BRANCHES * max(1, sum(self._workers.values())):
+            return [[number] for number in range(count)]
+        nodes = []
+        for first in range(0, count, BRANCHES):
+            node = list(range(first, min(first + BRANCHES, count)))
+            together = len({self.holders[number] for number in node}) == 1
+            nodes += [node] if together else [[number] for number in node]
+        return nodes
