@@ -86,7 +86,7 @@ def _local(address: str) -> Iterator[Any]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     with (
         LocalCluster(
-            n_workers=int(count or cores), threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=40
+            n_workers=int(count or cores), threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=40
         ) as cluster,
         Client(cluster, direct_to_workers=True) as client,
     ):

@@ -110,7 +110,9 @@ class Data:
         self.shards: list[Any] = []
         self.holders: list[tuple[str, ...]] = []
         self._settled: list[tuple[Any, ...]] = []
-        self._workers: dict[str, int] = {}
+        self.workers: dict[str, int] = {}
+        self.slow: set[str] = set()
+        """Workers that kept others waiting; they are given nothing more."""
 
     # ---- load ----
 
@@ -193,21 +195,26 @@ class Data:
 
     # ---- place ----
 
+    def scatter(self, values: list[Any]) -> list[Any]:
+        """Bring values to the cluster; who needs them fetches them from there."""
+        usable = [address for address in self.client.nthreads() if address not in self.slow]
+        return list(self.client.scatter(values, hash=False, workers=usable if self.slow else None))
+
     def locate(self) -> None:
         """Ask who has which shard."""
         where = self.client.who_has(self.shards)
         self.holders = [tuple(sorted(where.get(shard.key, ()))) for shard in self.shards]
-        self._workers = dict(self.client.nthreads())
+        self.workers = dict(self.client.nthreads())
 
     def follow(self) -> None:
         """Notice workers that came or went; who came gets its part of the shards."""
         workers = dict(self.client.nthreads())
-        if workers == self._workers:
+        if workers == self.workers:
             return
-        come = [address for address in workers if address not in self._workers]
+        come = [address for address in workers if address not in self.workers]
         self.locate()
         if come:
-            self._share(workers)
+            self._share({address: count for address, count in workers.items() if address not in self.slow})
 
     def _share(self, workers: dict[str, int]) -> None:
         """Move shards, whole nodes of the tree, from those who have most to those who have fewer than their part."""
@@ -238,7 +245,7 @@ class Data:
     def nodes(self) -> list[list[int]]:
         """The shards that are worked off by one task: eight that lie together where there are many, else each by itself."""
         count = len(self.shards)
-        if count < 2 * BRANCHES * max(1, sum(self._workers.values())):
+        if count < 2 * BRANCHES * max(1, sum(self.workers.values())):
             return [[number] for number in range(count)]
         nodes = []
         for first in range(0, count, BRANCHES):

@@ -27,7 +27,7 @@ from ._mixing import MIXINGS
 from ._sources import Source, make_source
 from ._training import Trainer, told
 
-__all__ = ["train"]
+__all__ = ["new_run", "train"]
 
 
 def train(
@@ -43,6 +43,7 @@ def train(
     mixing: str = "mistakes",
     shards: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = True,
     reading: Mapping[str, Any] | None = None,
     progress: bool = False,
     run: Run | None = None,
@@ -80,6 +81,8 @@ def train(
         workers and need more epochs.
     checkpoint : path, default=None
         A model file that is written after each epoch. If it is there and its shards are these, training goes on from it.
+    resume : bool, default=True
+        Whether to go on from the checkpoint if it is there; False starts anew and replaces it.
     reading : mapping, default=None
         How to read files: the options of `rosenblatt.data.open_stream` (format, label, header, bits, types, …).
     progress : bool, default=False
@@ -112,18 +115,22 @@ def train(
     with connected(client) as cluster, Bar("loading", not progress) as bar:
         given = make_source(cluster, X, y, sample_weight, shards, reading) if source is None else source
         data = Data(cluster, given)
-        run = _new_run(estimator) if run is None else run
-        with told(checkpoint, run):
-            trainer, encoder = _prepared(estimator, data, run, mixing, bar, (coef_init, intercept_init))
-            _resume(estimator, trainer, checkpoint)
+        asked = new_run(estimator) if run is None else run
+        with told(checkpoint, asked):
+            trainer, encoder = _prepared(estimator, data, asked, mixing, bar, (coef_init, intercept_init))
+            trainer.asked = shards
+            if resume:
+                _resume(estimator, trainer, checkpoint)
             if validation is not None:
                 trainer.validation = _validation(cluster, validation, trainer, encoder)
             _epochs(estimator, trainer, encoder, bar, checkpoint, on_epoch, asked_to_stop)
-    _warn(estimator, trainer.run)
+    if run is None:
+        _warn(estimator, trainer.run)
     return estimator
 
 
-def _new_run(estimator: Any) -> Run:
+def new_run(estimator: Any) -> Run:
+    """How an estimator wants to be trained."""
     seed = estimator.random_state
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
         from sklearn.utils import check_random_state
@@ -246,6 +253,7 @@ def _finish(estimator: Any, trainer: Trainer, encoder: Encoder | None) -> None:
 def _fingerprint(trainer: Trainer) -> dict[str, Any]:
     """What a run must find again to go on with the same result."""
     return {
+        "asked": trainer.asked,
         "examples": [facts.examples for facts in trainer.data.facts],
         "features": trainer.model.n_features,
         "classes": list(trainer.model.classes),
@@ -273,10 +281,9 @@ def _resume(estimator: Any, trainer: Trainer, checkpoint: Any) -> None:
             f"The checkpoint must be of this learner on these shards; {os.fspath(checkpoint)} is not: {what}. Delete it to start "
             "anew, or name another file."
         )
-    asked = trainer.run
-    trainer.run = Run.from_json(training["run"])
-    trainer.run.epochs = asked.epochs
-    trainer.run.stopped = ""
+    before = Run.from_json(training["run"])
+    before.epochs, before.stopped = trainer.run.epochs, ""
+    vars(trainer.run).update(vars(before))
     _transplant(kept.model_, trainer)
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from rosenblatt.data.spans import needs_scan, scan, split
 
 from ._shards import Loaded, Piece, load_files, load_pairs, load_table, moments_of
 
-__all__ = ["Source", "make_source"]
+__all__ = ["Source", "make_source", "source_of_pairs"]
 
 SHARD_BYTES = 32 << 20
 FEWEST, MOST = 8, 4096
@@ -109,6 +109,10 @@ def _numbered(what: str, *columns: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 def _named_pairs(pairs: Any, place: str) -> Loaded:
     return load_pairs(pairs, place)
+
+
+def _boxed_pairs(boxed: Any, place: str) -> Loaded:
+    return load_pairs(boxed[0], place)
 
 
 def _named_table(part: Any, place: str) -> Loaded:
@@ -208,6 +212,15 @@ def _in_memory(X: Any, y: Any, sample_weight: Any, shards: int | None) -> Source
         for a, b in itertools.pairwise(cuts)
     ]
     return Source(_named_table, _numbered("shard", parts), local=True, anywhere=True)
+
+
+def source_of_pairs(pairs: Iterable[tuple[Any, Any]], shards: int | None = None) -> Source:
+    """Examples that come one by one, as dicts or lists of numbers with their labels, in shards of neighbours."""
+    kept = list(pairs)
+    count = min(shards or FEWEST, max(1, len(kept)))
+    cuts = [len(kept) * k // count for k in range(count + 1)]
+    parts = [(kept[a:b],) for a, b in itertools.pairwise(cuts)]
+    return Source(_boxed_pairs, _numbered("shard", parts), local=True, anywhere=True)
 
 
 # ---- files ----

@@ -59,6 +59,8 @@ class Trainer:
         What a shard's share in the mixture is.
     validation : Data or None
         Examples to decide by when to stop.
+    asked : int or None
+        How many shards were asked for.
     on_shards : callable
         Called with the bytes of the shards done, and of all.
     """
@@ -69,6 +71,7 @@ class Trainer:
     run: Run
     mixing: str
     validation: Any = None
+    asked: int | None = None
     on_shards: Callable[[int, int], None] = lambda done, total: None
 
     def __post_init__(self) -> None:
@@ -89,10 +92,10 @@ class Trainer:
         news = changes(now, self._sent) if self._base is not None else now
         self._changed += size_of(news)
         if self._base is None or size_of(news) >= whole or self._changed > 2 * whole or len(self._changes) >= 50:
-            self._base = self.client.scatter([_boxed(now)], hash=False)[0]
+            self._base = self.data.scatter([_boxed(now)])[0]
             self._changes, self._changed = [], 0
         else:
-            self._changes.append(self.client.scatter([_boxed(news)], hash=False)[0])
+            self._changes.append(self.data.scatter([_boxed(news)])[0])
         self._sent = now
 
     def _forget_sent(self) -> None:
@@ -182,7 +185,7 @@ class Trainer:
                     for twin in (*(twins[k] for k in late if k in twins), root):
                         twin.add_done_callback(outcome.put)
                 continue
-            if future.key.startswith(("epoch-", "again-")) and future.status == "finished":
+            if future.key != root.key and future.status == "finished":
                 seconds[future.key] = time.monotonic() - began
                 self.on_shards(sum(bytes_of[key] for key in seconds if key in bytes_of), total)
                 continue
@@ -200,7 +203,7 @@ class Trainer:
 
     def _are_late(self, seconds: dict[str, float], count: int, passed: float) -> bool:
         """Whether most are done and the rest takes far longer than they did."""
-        if not self.data.source.anywhere or len(seconds) < max(1, count // 2) or len(self.data._workers) < 2:
+        if not self.data.source.anywhere or len(seconds) < max(1, count // 2) or len(self.data.workers) < 2:
             return False
         return passed > max(PATIENCE, SLOW * statistics.median(seconds.values()))
 
@@ -210,11 +213,9 @@ class Trainer:
         others = [address for address in self.client.nthreads() if address not in slow]
         if not others:
             return {}
+        self.data.slow |= slow
         self._forget_sent()
-        self._sent = []
-        start = [array.copy() for array in self.coordinates.start()]
-        self._base, self._changes = self.client.scatter([_boxed(start)], hash=False, workers=others)[0], []
-        self._sent = start
+        self._send()
         self._doubles = {k: [self.data.again(number, others) for number in nodes[k]] for k in late}
         return {k: task(nodes[k], self._doubles[k], others, "again") for k in late}
 
@@ -277,7 +278,7 @@ class Trainer:
         for _ in range(RETRIES):
             start = [array.copy() for array in self.coordinates.start()]
             readout = [part.ravel().copy() for part in self.model.weights()] if self.model.readout == "average" else []
-            sent = self.client.scatter([_boxed(start), _boxed(readout)], hash=False)
+            sent = self.data.scatter([_boxed(start), _boxed(readout)])
             order = self._order()
             tasks = [
                 self.client.submit(judge, [shard], *sent, order, held, pure=False, workers=list(holders) or None,
