@@ -48,6 +48,8 @@ class ShardedEpoch(Epoch):
         Σ μᵢkᵢ: the mistakes of each shard, weighted as its weights were in the mixture.
     bytes_moved : int
         What travelled between machines: weights, their differences and counts; never examples.
+    compute_seconds : float
+        The time of the busiest thread in the learning itself, without mixing and without waiting.
     shard_mistakes, shard_updates : list of int
         The mistakes and updates of each shard.
     shard_mixing : list of float
@@ -56,6 +58,7 @@ class ShardedEpoch(Epoch):
 
     weighted_mistakes: float = 0.0
     bytes_moved: int = 0
+    compute_seconds: float = 0.0
     shard_mistakes: list[int] = dataclasses.field(default_factory=list)
     shard_updates: list[int] = dataclasses.field(default_factory=list)
     shard_mixing: list[float] = dataclasses.field(default_factory=list)

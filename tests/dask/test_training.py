@@ -1,5 +1,7 @@
 """Training on a real cluster of processes: the same result from every kind of input, for every rule, whoever does the work."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ dask = pytest.importorskip("dask")
 X, Y = blobs(160, 6, 3, seed=1)
 CUTS = [0, 20, 60, 100, 160]
 CHUNKS = tuple(np.diff(CUTS).tolist())
-PARTS = [(X[a:b], Y[a:b]) for a, b in zip(CUTS[:-1], CUTS[1:], strict=True)]
+PARTS = [(X[a:b], Y[a:b]) for a, b in itertools.pairwise(CUTS)]
 SETTINGS = {"max_iter": 3, "tol": None, "random_state": 4}
 
 
@@ -117,7 +119,7 @@ def test_odd_shards(client):
         ([(X, Y), (X, Y[:-1])], "same number of rows; partition 1 has 160 and 159"),
         ([(X[Y == 1], Y[Y == 1])] * 2, "at least 2 classes"),
         ([(X[:0], Y[:0])] * 2, "hold none"),
-        ([(X, Y), (np.where(X == X[3, 1], np.nan, X), Y)], "partition 1: .*must be finite"),
+        ([(X, Y), (np.where(X[3, 1] == X, np.nan, X), Y)], "partition 1: .*must be finite"),
         ([delayed(3), delayed((X, Y))], "must be a pair"),
     ],
 )
@@ -188,7 +190,7 @@ def test_checkpoints_go_on_bit_for_bit(client, tmp_path, expected):
     saved = rb.load(path)
     assert type(saved) is rb.AveragedPerceptron
     assert saved.predict(X).tolist() == expected.predict(X).tolist()
-    with pytest.raises(ValueError, match="must be of this learner on these shards; .* its examples are others"):
+    with pytest.raises(ValueError, match=r"must be of this learner on these shards; .* its examples are others"):
         rd.AveragedPerceptron(**SETTINGS).fit(PARTS[:3], client=client, checkpoint=path)
     with pytest.raises(ValueError, match="other parameters"):
         rd.Perceptron(**SETTINGS).fit(PARTS, client=client, checkpoint=path)

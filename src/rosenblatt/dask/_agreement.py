@@ -18,8 +18,9 @@ __all__ = ["check_mixable", "joined_classes", "joined_features", "new_model"]
 def new_model(estimator: Any, facts: Sequence[Facts], classes: list[Any], width: int) -> tuple[Model, Recipe]:
     """The model here, and the recipe for those on the workers."""
     dtype = "float32" if all(fact.dtype == "float32" for fact in facts if fact.examples) else "float64"
-    recipe = Recipe(type(estimator), estimator.get_params(deep=False), width, dtype, tuple(classes))
-    return recipe.model(), recipe
+    model = estimator._new_model(width, dtype)
+    model.add_class(*classes)
+    return model, Recipe.of(model)
 
 
 def check_mixable(estimator: Any) -> None:

@@ -10,12 +10,9 @@ import numpy as np
 
 from ._cluster import ClusterError
 from ._shards import Facts, facts_of, same, settle
-from ._sources import Source
+from ._sources import BRANCHES, Source, places_of
 
 __all__ = ["BRANCHES", "Awaiting", "Data", "Lost"]
-
-BRANCHES = 8
-"""So many partial sums are added up at a time, and so many shards may be worked off by one task."""
 
 
 class Lost(Exception):  # noqa: N818
@@ -130,13 +127,8 @@ class Data:
 
     def _places(self, count: int) -> list[list[str] | None]:
         """A worker for each shard, neighbours together; None where the examples lie somewhere already."""
-        workers = self.client.nthreads()
-        slots = [address for address in sorted(workers) for _ in range(max(1, workers[address]))]
-        if not self.source.anywhere or not slots:
-            return [None] * count
-        node = BRANCHES if count >= 2 * BRANCHES * len(slots) else 1
-        nodes = -(-count // node)
-        return [[slots[number // node * len(slots) // nodes]] for number in range(count)]
+        places = places_of(self.client, count) if self.source.anywhere else []
+        return [[place] for place in places] or [None] * count
 
     def _load(self, number: int, place: list[str] | None) -> Any:
         arguments = self.source.arguments[number]

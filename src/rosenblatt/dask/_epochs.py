@@ -1,6 +1,7 @@
 """The work of a worker: an epoch over some of its shards, each from the same weights, and the sum of what they changed."""
 
 import dataclasses
+import functools
 import threading
 import time
 from collections.abc import Sequence
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import protocol
-from rosenblatt.model import Model
+from rosenblatt.compiling import load_module, step_source
+from rosenblatt.model import Model, Rule
 from rosenblatt.runs import Run
 
 from ._mixing import coordinates_of
@@ -25,19 +27,48 @@ Parts = list[Array | Packed]
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """How to make the model that everybody has."""
+    """How to make the model that everybody has.
 
-    learner: type[Any]
-    parameters: dict[str, Any]
+    The step function goes along as its source. A worker needs no more of the learner, above all not scikit-learn, which would
+    take a hundred megabytes there; and a rule that stands in somebody's own script need not be installed on the workers.
+    """
+
+    kind: type[Model]
+    rule: Rule
+    source: str | None
+    readout: str
     n_features: int
     dtype: str
     classes: tuple[Any, ...]
 
+    @classmethod
+    def of(cls, model: Model) -> "Recipe":
+        """The recipe of a model."""
+        source = step_source(model.rule.step)
+        bare = model.rule if source is None else dataclasses.replace(model.rule, step=_missing)
+        name = None if source is None else f"{model.rule.step.__name__}\n{source.replace('@njit(**OPTIONS)', '')}"
+        return cls(type(model), bare, name, model.readout, model.n_features, model.dtype.name, tuple(model.classes))
+
     def model(self) -> Model:
         """A new one."""
-        model: Model = self.learner(**self.parameters)._new_model(self.n_features, self.dtype)
+        rule = self.rule
+        if self.source is not None:
+            rule = dataclasses.replace(rule, step=_step(self.source))
+        model = self.kind(rule, readout=self.readout, n_features=self.n_features, dtype=self.dtype)
         model.add_class(*self.classes)
         return model
+
+
+def _missing(margin: float) -> float:
+    """Stands for a step function that goes along as its source."""
+    raise NotImplementedError
+
+
+@functools.cache
+def _step(source: str) -> Any:
+    """The step function of a source whose first line is its name; from a file, so that its compiled form is kept."""
+    name, _, text = source.partition("\n")
+    return getattr(load_module(f"step_{name}", text), name)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,21 +162,31 @@ def learn_shards(
     model = _model(order)
     coordinates = coordinates_of(model)
     totals: list[Any] | None = None
+    whole: list[Array] | None = None
     averages: list[Any] = []
     origin: list[Array] = []
     notes = []
+    ready = False
+    place = place_of_worker()
     for shard, number in zip(shards, numbers, strict=True):
+        table = shard.table()
         began = time.perf_counter()
         visits, _ = shard.visits(order.run, order.epoch, number)
-        coordinates.install(start)
+        seconds = time.perf_counter() - began
+        if ready:
+            coordinates.clear()
+        else:
+            coordinates.install(start)
         if totals is None:
             origin = coordinates.base(start)
             totals = [np.zeros(part.size) for part in origin]
             averages = [np.zeros(part.size) for part in start[:2]] if coordinates.averaging else []
+        began = time.perf_counter()
         try:
-            model.run(shard.table(), shard.codes, shard.weights, visits)
+            model.run(table, shard.codes, shard.weights, visits)
         except ValueError as error:
             raise ValueError(f"{shard.place}: {error}") from None
+        seconds += time.perf_counter() - began
         counts, sums = model.state.counts, model.state.sums
         note = Note(
             number, int(visits.size), int(counts[protocol.MISTAKES]), int(counts[protocol.UPDATES]),
@@ -156,15 +197,14 @@ def learn_shards(
             "uniform": 1.0 if note.examples else 0.0,
             "examples": note.age,
         }[order.mixing]
-        if note.updates and not order.alone:
-            coordinates.add(totals, note.share, origin)
-        if note.updates and coordinates.averaging:
-            coordinates.add_averages(averages, start)
-        note.seconds = time.perf_counter() - began
+        note.seconds, note.place = seconds, f"{place} {threading.get_ident()}"
         notes.append(note)
-    whole = [array.copy() for array in coordinates.start()] if order.alone else None
+        if order.alone:
+            whole = [array.copy() for array in coordinates.start()]
+        share = 0.0 if order.alone else note.share
+        ready = not note.updates or coordinates.collect(totals, share, origin, averages, start)
     return Partial(
-        sum(note.share for note in notes), packed_sums(totals or []), packed_sums(averages), notes, place_of_worker(),
+        sum(note.share for note in notes), packed_sums(totals or []), packed_sums(averages), notes, place,
         received, whole,
     )  # fmt: skip
 

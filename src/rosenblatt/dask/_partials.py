@@ -7,6 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.table import writable
+
+from ._kernels import kernels
+
 __all__ = [
     "Note",
     "Packed",
@@ -37,7 +41,7 @@ def pack(array: Array, changed: Array) -> Array | Packed:
     width = 4 if array.size < 2**31 else 8
     if changed.size * (width + array.itemsize) >= array.nbytes:
         return array
-    indices = changed.astype(np.int32 if width == 4 else np.int64)
+    indices = changed.astype(np.int32 if width == 4 else np.int64)  # a copy, which holds on to nothing larger
     return Packed(indices, array[changed], array.size)
 
 
@@ -73,6 +77,7 @@ class Note:
     reach: float = 0.0
     share: float = 0.0
     seconds: float = 0.0
+    place: str = ""
 
 
 @dataclasses.dataclass
@@ -94,7 +99,11 @@ class Partial:
 
 def packed_sums(totals: Sequence[Floats]) -> list[Array | Packed]:
     """Sums as what is not 0 in them."""
-    return [pack(total, np.flatnonzero(total)) for total in totals]
+    packed = []
+    for total in totals:
+        indices = np.empty(total.size + 1, np.int32 if total.size < 2**31 else np.int64)  # one more than can be needed
+        packed.append(pack(total, indices[: kernels().find_nonzero(total, indices)]))
+    return packed
 
 
 def add_partials(partials: Sequence[Partial], place: str = "") -> Partial:
@@ -108,7 +117,7 @@ def add_partials(partials: Sequence[Partial], place: str = "") -> Partial:
             for partial in partials:
                 part = getattr(partial, kind)[number]
                 if isinstance(part, Packed):
-                    total[part.indices] += part.values
+                    kernels().add_packed(total, writable(part.indices), writable(part.values))
                 else:
                     total += part
             row.append(total)

@@ -15,7 +15,7 @@ from rosenblatt.data.spans import Span, aligned, needs_scan
 from rosenblatt.records import kind_of_label
 from rosenblatt.rows import CSR
 from rosenblatt.runs import Run
-from rosenblatt.table import Table, _writable
+from rosenblatt.table import Table, writable
 
 __all__ = [
     "Facts",
@@ -117,8 +117,8 @@ class Shard:
     def table(self) -> Table:
         """The rows; what came over the network is marked read-only, for which kernels would be compiled once more."""
         if isinstance(self.rows, CSR):
-            return Table.of_rows(CSR(*(_writable(part) for part in self.rows)), self.width)
-        return Table.of_rows(_writable(self.rows), self.width)
+            return Table.of_rows(CSR(*(writable(part) for part in self.rows)), self.width)
+        return Table.of_rows(writable(self.rows), self.width)
 
     def visits(self, run: Run, epoch: int, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows to learn, in the order of this epoch, and those set aside; decided by seed, epoch and number alone."""

@@ -15,7 +15,7 @@ from rosenblatt.data.spans import needs_scan, scan, split
 
 from ._shards import Loaded, Piece, load_files, load_pairs, load_table, moments_of
 
-__all__ = ["Source", "make_source", "source_of_pairs"]
+__all__ = ["BRANCHES", "Source", "make_source", "places_of", "source_of_pairs"]
 
 SHARD_BYTES = 32 << 20
 FEWEST, MOST = 8, 4096
@@ -78,7 +78,7 @@ def make_source(
         return _frame(client, X, y, sample_weight)
     if kind.startswith("dask.bag"):
         _refuse_labels(y, "a bag of pairs (features, label)")
-        return Source(_named_pairs, _numbered("partition", client.compute(X.to_delayed())))
+        return Source(_named_pairs, _numbered("partition", placed(client, X.to_delayed())))
     if isinstance(X, list | tuple) and X and all(_is_partition(part) for part in X):
         _refuse_labels(y, "partitions (X, y)")
         return _partitions(client, X)
@@ -131,6 +131,33 @@ def _with_label(frame: Any, label: str, weights: Any, place: str) -> Loaded:
     return load_table((frame.drop(columns=[label]), frame[label], weights), place)
 
 
+# ---- places ----
+
+BRANCHES = 8
+"""So many partial sums are added up at a time, and so many shards may be worked off by one task."""
+
+
+def places_of(client: Any, count: int) -> list[str]:
+    """A worker for each shard: neighbours together, and where there are many, those whose sums are formed first."""
+    workers = client.nthreads()
+    slots = [address for address in sorted(workers) for _ in range(max(1, workers[address]))]
+    if not slots:
+        return []
+    node = BRANCHES if count >= 2 * BRANCHES * len(slots) else 1
+    nodes = -(-count // node)
+    return [slots[number // node * len(slots) // nodes] for number in range(count)]
+
+
+def placed(client: Any, parts: Sequence[Any]) -> list[Any]:
+    """Let partitions be computed where their shards shall lie; those that lie somewhere already stay there."""
+    places = places_of(client, len(parts))
+    futures: list[Any] = []
+    for place, group in itertools.groupby(range(len(parts)), key=lambda number: places[number] if places else None):
+        where = {} if place is None else {"workers": [place], "allow_other_workers": True}
+        futures += client.compute([parts[number] for number in group], **where)
+    return futures
+
+
 # ---- collections ----
 
 
@@ -163,23 +190,23 @@ def _array(client: Any, X: Any, y: Any, sample_weight: Any) -> Source:
                 f"X and {name} must have the same partitions; got {X.numblocks[0]} and {values.numblocks[0]}. Call "
                 "compute_chunk_sizes() on both."
             )
-        columns.append(client.compute(values.to_delayed().ravel().tolist()))
+        columns.append(placed(client, values.to_delayed().ravel().tolist()))
     if y is None:
         raise ValueError("y must hold the labels of a Dask array; got none. Call fit(X, y).")
-    blocks = client.compute(X.to_delayed()[:, 0].tolist())
+    blocks = placed(client, X.to_delayed()[:, 0].tolist())
     return Source(_columns, _numbered("partition", blocks, *columns))
 
 
 def _frame(client: Any, X: Any, y: Any, sample_weight: Any) -> Source:
-    blocks = client.compute(X.to_delayed())
-    weights = [None] * len(blocks) if sample_weight is None else client.compute(sample_weight.to_delayed())
+    blocks = placed(client, X.to_delayed())
+    weights = [None] * len(blocks) if sample_weight is None else placed(client, sample_weight.to_delayed())
     if isinstance(y, str):
         return Source(_with_label, _numbered("partition", blocks, [y] * len(blocks), weights))
     if not hasattr(y, "to_delayed"):
         raise ValueError(
             f"y must be a Dask series, or the name of a column of X; got a {type(y).__name__}. Take it from the same frame."
         )
-    labels = client.compute(np.ravel(y.to_delayed()).tolist())
+    labels = placed(client, np.ravel(y.to_delayed()).tolist())
     if len(labels) != len(blocks) or len(weights) != len(blocks):
         raise ValueError(
             f"X and y must have the same partitions; got {len(blocks)} and {len(labels)}. Take both from the same frame."
@@ -189,7 +216,7 @@ def _frame(client: Any, X: Any, y: Any, sample_weight: Any) -> Source:
 
 def _partitions(client: Any, parts: Sequence[Any]) -> Source:
     delayed = [part for part in parts if type(part).__name__ in ("Delayed", "DelayedLeaf")]
-    futures = iter(client.compute(delayed))
+    futures = iter(placed(client, delayed))
     ready = [next(futures) if type(part).__name__ in ("Delayed", "DelayedLeaf") else part for part in parts]
     return Source(_named_table, _numbered("partition", ready), local=any(isinstance(part, tuple) for part in parts))
 

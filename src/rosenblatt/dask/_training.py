@@ -29,6 +29,9 @@ __all__ = ["Trainer", "told"]
 
 Array = NDArray[Any]
 
+JOINS = 4
+"""So many sums of sums are added up at a time: few, so that neighbours are added on their worker before anything travels."""
+
 RETRIES = 5
 """So often an epoch is done again when something was lost that only lay on a worker."""
 
@@ -242,7 +245,7 @@ class Trainer:
         while len(rows) > 1:
             parents: dict[int, list[Any]] = {}
             for place, task in rows:
-                parents.setdefault(place // BRANCHES, []).append(task)
+                parents.setdefault(place // JOINS, []).append(task)
             rows = [(place, self._sum(parts, f"sum{height}-{place}-{mark}")) for place, parts in parents.items()]
             height += 1
         return rows[0][1]
@@ -254,6 +257,9 @@ class Trainer:
         """Mix, and write down what happened."""
         notes = sorted(partial.notes, key=lambda note: note.shard)
         self.coordinates.mix(partial)
+        busy: dict[str, float] = {}
+        for note in notes:
+            busy[note.place] = busy.get(note.place, 0.0) + note.seconds
         shares = [note.share / partial.share if partial.share else 0.0 for note in notes]
         return ShardedEpoch(
             examples=sum(note.examples for note in notes),
@@ -262,6 +268,7 @@ class Trainer:
             loss=sum(note.loss for note in notes),
             weighted_mistakes=sum(share * note.mistakes for share, note in zip(shares, notes, strict=True)),
             bytes_moved=partial.moved,
+            compute_seconds=max(busy.values()),
             shard_mistakes=[note.mistakes for note in notes],
             shard_updates=[note.updates for note in notes],
             shard_mixing=shares,
