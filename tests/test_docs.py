@@ -16,8 +16,8 @@ FOLDERS = ("docs", "docs/learners", "docs/theory", "docs/decisions")
 PAGES = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md")))]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
-# They draw, or compile rules of their own.
-SLOW = {"docs/plots.md", "docs/quickstart.md", "docs/your_own_rule.md"}
+# They draw, start a cluster, or compile rules of their own.
+SLOW = {"docs/cluster.md", "docs/plots.md", "docs/quickstart.md", "docs/your_own_rule.md"}
 
 # What the text of a page takes as given: data of the reader's own.
 DIGITS = """

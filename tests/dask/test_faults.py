@@ -68,6 +68,7 @@ def test_a_worker_killed_that_reads_files(client, in_epoch, tmp_path):
     client.wait_for_workers(2, timeout=60)
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_is_not_waited_for(client, expected, in_epoch, monkeypatch):
     monkeypatch.setattr(_training, "PATIENCE", 1.0)
     monkeypatch.setattr(_training, "SLOW", 1.0)
@@ -131,7 +132,7 @@ def test_a_lost_scheduler_leaves_a_checkpoint(client, in_epoch, tmp_path):
     """A scheduler and a worker as one starts them on machines; the command goes on, on another cluster, to the same bits."""
     data = svmlight(tmp_path / "data.svm", 500)
     place = tmp_path / "scheduler.json"
-    settings = ["--epochs", 5, "--set", "tol=null", "-a", "averaged", "--quiet"]
+    settings = ["--epochs", 5, "--set", "tol=None", "-a", "averaged", "--quiet"]
     here = client.scheduler.address
     call("train", data, "-m", tmp_path / "whole.model", "--dask", here, *settings)
     scheduler = start("dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(place))

@@ -109,7 +109,7 @@ def test_vocabularies_are_numbered_as_on_one_machine(client, tmp_path, name):
     many = rd.Perceptron(**SETTINGS, shards=5).fit(path, client=client)
     assert many.encoder_.names() == one.encoder_.names()
     serial = tmp_path / "serial.model"
-    call("train", path, "-m", serial, "-a", "perceptron", "--epochs", 3, "--no-shuffle", "--set", "tol=null", "--quiet")
+    call("train", path, "-m", serial, "-a", "perceptron", "--epochs", 3, "--no-shuffle", "--set", "tol=None", "--quiet")
     assert rb.load(serial).encoder_.names() == one.encoder_.names()
     assert one.coef_.tobytes() == rb.load(serial).coef_.tobytes()
     assert len(many.history_[0]["shard_mistakes"]) >= 4
@@ -159,7 +159,7 @@ def test_the_command_is_the_function(client, tmp_path):
     path = svmlight(tmp_path / "a.svm", 300)
     model = tmp_path / "a.model"
     facts = answer("train", path, "-m", model, "-a", "averaged", "--epochs", 3, "--dask", client.scheduler.address,
-                   "--shards", 6, "--mixing", "uniform", "--set", "tol=null", "--test", path)  # fmt: skip
+                   "--shards", 6, "--mixing", "uniform", "--set", "tol=None", "--test", path)  # fmt: skip
     made = rd.AveragedPerceptron(**SETTINGS, shards=6, mixing="uniform").fit(path, client=client)
     assert_same_model(rb.load(model), made)
     assert facts["cluster"]["shards"] >= 6

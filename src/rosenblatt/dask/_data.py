@@ -1,5 +1,6 @@
 """Shards on a cluster: loaded where they stay, found again when workers come and go."""
 
+import collections
 import queue
 import time
 import uuid
@@ -163,6 +164,7 @@ class Data:
             self.awaiting.finished(future)
         self._loaded = []
         self.locate()
+        self._unite()
 
     def again(self, number: int, others: list[str] | None) -> Any:
         """Load a shard once more, under another name, by one of these workers."""
@@ -215,7 +217,7 @@ class Data:
         owner = {tuple(node): next(iter(self.holders[node[0]]), "") for node in nodes}
         part = {address: len(nodes) * threads / sum(workers.values()) for address, threads in workers.items()}
         have = {address: [node for node in nodes if owner[tuple(node)] == address] for address in workers}
-        moved = []
+        moves: dict[int, str] = {}
         for address in sorted(workers, key=lambda one: len(have[one]) - part[one]):
             while len(have[address]) + 1 <= part[address] + 0.5:
                 richest = max(workers, key=lambda one: len(have[one]) - part[one])
@@ -223,15 +225,31 @@ class Data:
                     break
                 node = have[richest].pop()
                 have[address].append(node)
-                for number in node:
-                    self.shards[number] = self.client.submit(
-                        same, self.shards[number], key=f"shard-{number}-{uuid.uuid4().hex}", pure=False,
-                        workers=[address], allow_other_workers=True,
-                    )  # fmt: skip
-                    moved.append(self.shards[number])
-        for future in self.awaiting.each(moved):
+                moves |= dict.fromkeys(node, address)
+        self._move(moves)
+
+    def _unite(self) -> None:
+        """Bring stragglers to the others of their node: Dask may have let an idle worker load some of them."""
+        size = BRANCHES if len(self.shards) >= 2 * BRANCHES * max(1, sum(self.workers.values())) else 1
+        moves: dict[int, str] = {}
+        for first in range(0, len(self.shards), size):
+            node = range(first, min(first + size, len(self.shards)))
+            homes = collections.Counter(self.holders[number] for number in node)
+            (home, count), *_ = homes.most_common(1)
+            if len(homes) > 1 and home and 2 * count > len(node):
+                moves |= {number: home[0] for number in node if self.holders[number] != home}
+        self._move(moves)
+
+    def _move(self, moves: dict[int, str]) -> None:
+        """Copy shards to other workers, and let go of them where they were."""
+        for number, address in moves.items():
+            self.shards[number] = self.client.submit(
+                same, self.shards[number], key=f"shard-{number}-{uuid.uuid4().hex}", pure=False,
+                workers=[address], allow_other_workers=True,
+            )  # fmt: skip
+        for future in self.awaiting.each([self.shards[number] for number in moves]):
             self.awaiting.finished(future)
-        if moved:
+        if moves:
             self.locate()
 
     def nodes(self) -> list[list[int]]:

@@ -179,13 +179,13 @@ class Trainer:
                 future = outcome.get(timeout=0.25)
             except queue.Empty:
                 self.awaiting.check()
-                late = [k for k, t in enumerate(tasks) if t.key not in seconds and k not in twins]
-                if late and self._are_late(seconds, len(tasks), time.monotonic() - began):
-                    twins |= self._double(late, nodes, task)
+                if not twins and self._are_late(seconds, len(tasks), time.monotonic() - began):
+                    twins = self._double(nodes, tasks, seconds, task)
+                if twins and tasks[next(iter(twins))] is not twins[next(iter(twins))]:
                     tasks = [twins.get(k, t) for k, t in enumerate(tasks)]
-                    bytes_of |= {twins[k].key: sum(data.facts[n].bytes for n in nodes[k]) for k in late if k in twins}
+                    bytes_of |= {twin.key: sum(data.facts[n].bytes for n in nodes[k]) for k, twin in twins.items()}
                     root = self._tree(nodes, tasks, f"again-{mark}")
-                    for twin in (*(twins[k] for k in late if k in twins), root):
+                    for twin in (*twins.values(), root):
                         twin.add_done_callback(outcome.put)
                 continue
             if future.key != root.key and future.status == "finished":
@@ -210,12 +210,28 @@ class Trainer:
             return False
         return passed > max(PATIENCE, SLOW * statistics.median(seconds.values()))
 
-    def _double(self, late: list[int], nodes: list[list[int]], task: Callable[..., Any]) -> dict[int, Any]:
-        """Give late work to somebody else as well, who loads the shards anew."""
-        slow = {holder for k in late for number in nodes[k] for holder in self.data.holders[number]}
+    def _double(
+        self, nodes: list[list[int]], tasks: list[Any], seconds: dict[str, float], task: Callable[..., Any]
+    ) -> dict[int, Any]:
+        """Give the work of those who keep others waiting to somebody else as well, who loads the shards anew.
+
+        They are the workers with tasks that are not done, and those that the scheduler has not heard of. What they have finished
+        is done again, too: who does not answer does not hand it out.
+        """
+        known = self.client.scheduler_info(n_workers=-1)["workers"]
+        slow = {address for address, facts in known.items() if time.time() - facts["last_seen"] > PATIENCE}
+        for node, waiting in zip(nodes, tasks, strict=True):
+            if waiting.key not in seconds:
+                slow |= {holder for number in node for holder in self.data.holders[number]}
         others = [address for address in self.client.nthreads() if address not in slow]
-        if not others:
+        if not others or not slow:
             return {}
+        where = self.client.who_has(tasks)
+        late = [
+            k
+            for k, waiting in enumerate(tasks)
+            if waiting.key not in seconds or slow.issuperset(where.get(waiting.key, ()))
+        ]
         self.data.slow |= slow
         self._forget_sent()
         self._send()
