@@ -33,6 +33,7 @@ SERVICE = re.compile(r"(?:http://)?(?:127\.0\.0\.1|localhost):8520")
 
 # They draw, compile rules of their own, start a service, or let other libraries run beside ours.
 SLOW = {
+    "docs/cluster.md",
     "docs/migration/river.md",
     "docs/migration/scikit_learn.md",
     "docs/migration/vowpal_wabbit.md",

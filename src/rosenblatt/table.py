@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .compiling import shared_kernels
 from .rows import CSR
 
-__all__ = ["CHUNK_BYTES", "Table"]
+__all__ = ["CHUNK_BYTES", "Table", "writable"]
 
 CHUNK_BYTES = 1 << 25
 """So much is handed to a kernel at once: between two chunks an interrupt can come through."""
@@ -49,11 +49,11 @@ class Table:
 
     def _dense(self, X: NDArray[Any]) -> NDArray[Any]:
         self.in_place = X.dtype == self.dtype and X.flags.c_contiguous and X.flags.aligned
-        return _writable(X) if self.in_place else X
+        return writable(X) if self.in_place else X
 
     def _csr(self, X: Any) -> CSR:
         self.in_place = True
-        verdict = shared_kernels().check_csr(_writable(X.indptr), _writable(X.indices), X.data.size, *self.shape)
+        verdict = shared_kernels().check_csr(writable(X.indptr), writable(X.indices), X.data.size, *self.shape)
         if verdict == 2:
             raise ValueError(
                 f"The column indices of a sparse X must lie in 0..{self.shape[1] - 1}, one for each value, and its row "
@@ -63,7 +63,7 @@ class Table:
             X = X.copy()
             X.sum_duplicates()
         values = np.ascontiguousarray(X.data, dtype=self.dtype)
-        return CSR(_writable(X.indptr), _writable(X.indices), _writable(values))
+        return CSR(writable(X.indptr), writable(X.indices), writable(values))
 
     @classmethod
     def of_row(cls, row: Any, features: int, dtype: Any) -> "Table":
@@ -144,7 +144,7 @@ class _View:
         self.__array_interface__ = {**array.__array_interface__, "data": (array.__array_interface__["data"][0], False)}
 
 
-def _writable(array: NDArray[Any]) -> NDArray[Any]:
+def writable(array: NDArray[Any]) -> NDArray[Any]:
     """The same memory, not marked read-only: kernels never write to it, and a second type would be compiled a second time."""
     array = np.ascontiguousarray(array)
     return array if array.flags.writeable or array.size == 0 else np.asarray(_View(array))

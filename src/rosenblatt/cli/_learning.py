@@ -19,8 +19,10 @@ from rosenblatt import protocol
 from rosenblatt._progressive import Pupil
 from rosenblatt.cli._errors import Usage
 from rosenblatt.cli._scoring import chosen
+from rosenblatt.data.batch import compact, join
 from rosenblatt.model import Model
 from rosenblatt.rows import CSR
+from rosenblatt.runs import Epoch, Run
 from rosenblatt.table import Table
 
 __all__ = ["MEMORY", "Epoch", "Examples", "Interrupt", "Run", "learn"]
@@ -108,7 +110,7 @@ class Examples:
         self._kept = None
         if kept is not None:  # the first pass: keep what fits
             for batch in batches:
-                kept.append(_compact(batch))
+                kept.append(compact(batch))
                 size += _bytes(kept[-1])
                 if size > self.limit:
                     break
@@ -179,136 +181,13 @@ class Examples:
         return Block(table, codes, self._weights(codes, batch.weights, whole), first)
 
     def _join(self, batches: list[Any]) -> Block:
-        features, dtype = self.model.n_features, self.model.dtype
-        if len(batches) == 1:
-            return self._block(batches[0], 0, whole=True)
-        codes = np.concatenate([batch.codes for batch in batches]) if batches else np.zeros(0, np.int64)
-        weights = np.zeros(0)
-        if any(batch.weights.size for batch in batches):
-            weights = np.concatenate([b.weights if b.weights.size else np.ones(b.codes.size) for b in batches])
-        if batches and not isinstance(batches[0].rows, CSR):
-            rows: Any = np.concatenate([batch.rows for batch in batches]).astype(dtype, copy=False)
-        else:
-            ends = np.cumsum([0] + [int(batch.rows.indptr[-1]) for batch in batches])
-            starts = [batch.rows.indptr[1:] + end for batch, end in zip(batches, ends[:-1], strict=True)]
-            kind = batches[0].rows.indptr.dtype if batches else np.int64
-            rows = CSR(
-                np.concatenate([np.zeros(1, np.int64), *starts]).astype(kind, copy=False),
-                np.concatenate([batch.rows.indices for batch in batches] or [np.zeros(0, np.int32)]),
-                np.concatenate([batch.rows.values for batch in batches] or [np.zeros(0)]).astype(dtype, copy=False),
-            )
-        codes = self._codes(codes)
-        return Block(Table.of_rows(rows, features), codes, self._weights(codes, weights, whole=True), 0)
-
-
-def _compact(batch: Any) -> Any:
-    """A copy, because a batch holds on to the larger memory that it was parsed into."""
-    rows = CSR(*(part.copy() for part in batch.rows)) if isinstance(batch.rows, CSR) else batch.rows.copy()
-    return batch._replace(rows=rows, codes=batch.codes.copy(), weights=batch.weights.copy(), tags=None)
+        return self._block(join(batches), 0, whole=True)
 
 
 def _bytes(batch: Any) -> int:
     """The memory that a batch takes."""
     parts = batch.rows if isinstance(batch.rows, CSR) else (batch.rows,)
     return sum(int(part.nbytes) for part in parts) + 8 * int(batch.codes.size + batch.weights.size)
-
-
-@dataclasses.dataclass
-class Epoch:
-    """What happened in one pass. Mistakes are those made before an example was learned."""
-
-    examples: int = 0
-    mistakes: int = 0
-    updates: int = 0
-    loss: float = 0.0
-    unlabelled: int = 0
-    held_out: int = 0
-    held_out_mistakes: int = 0
-    seconds: float = 0.0
-
-    @property
-    def accuracy(self) -> float:
-        """The share predicted rightly before learning."""
-        return 1.0 - self.mistakes / self.examples if self.examples else float("nan")
-
-    @property
-    def held_out_accuracy(self) -> float | None:
-        """The same for the examples that were set aside and never learned."""
-        return 1.0 - self.held_out_mistakes / self.held_out if self.held_out else None
-
-
-@dataclasses.dataclass
-class Run:
-    """How to train, and how far it has come.
-
-    Attributes
-    ----------
-    epochs : int
-        Passes in all.
-    shuffle : bool
-        Whether to visit in a fresh order.
-    seed : int
-        Decides the orders and who is set aside.
-    holdout : float
-        The share of examples that are set aside.
-    tol, patience
-        Stop when the held-out accuracy, or else the mean loss, has not improved by `tol` for so many epochs; None: never.
-    done : list of Epoch
-        The passes that are complete.
-    current : Epoch
-        The pass that is not.
-    stopped : str
-        Why it ended: "epochs", "no mistakes", "no improvement", "read once" or "interrupted".
-    """
-
-    epochs: int
-    shuffle: bool = True
-    seed: int = 0
-    holdout: float = 0.0
-    tol: float | None = 1e-3
-    patience: int = 5
-    done: list[Epoch] = dataclasses.field(default_factory=list)
-    current: Epoch = dataclasses.field(default_factory=Epoch)
-    stopped: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything as plain values, for the model file."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_json(cls, saved: dict[str, Any]) -> "Run":
-        """What `to_json` gave."""
-        parts = {"done": [Epoch(**epoch) for epoch in saved["done"]], "current": Epoch(**saved["current"])}
-        return cls(**{**saved, **parts})
-
-    def _merit(self, epoch: Epoch) -> float:
-        return epoch.held_out_accuracy if epoch.held_out_accuracy is not None else -epoch.loss / max(1, epoch.examples)
-
-    def finished(self) -> str:
-        """Why no further epoch is needed; empty if one is."""
-        if len(self.done) >= self.epochs:
-            return "epochs"
-        if self.done and self.done[-1].mistakes == 0 and self.done[-1].updates == 0:
-            return "no mistakes"
-        if self.tol is not None:
-            best, waiting = -float("inf"), 0
-            for epoch in self.done:
-                merit = self._merit(epoch)
-                waiting = 0 if merit > best + self.tol else waiting + 1
-                best = max(best, merit)
-            if waiting >= self.patience:
-                return "no improvement"
-        return ""
-
-    def aside(self, first: int, count: int) -> NDArray[np.bool_]:
-        """Which of the examples from number `first` on are set aside: decided by their numbers and the seed alone."""
-        if not self.holdout:
-            return np.zeros(count, bool)
-        mixed = np.arange(first, first + count, dtype=np.uint64) + np.uint64((self.seed * 0x9E3779B97F4A7C15) % 2**64)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64, which has no pattern
-            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-        mixed ^= mixed >> np.uint64(31)
-        return np.asarray(mixed < np.uint64(self.holdout * 2.0**64))
 
 
 def learn(

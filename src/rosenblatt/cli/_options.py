@@ -8,8 +8,9 @@ from rosenblatt.cli._errors import Usage
 from rosenblatt.learners import names
 
 __all__ = [
-    "Algorithm", "AsJson", "Bits", "DataFiles", "Format", "Header", "Interactions", "Label", "ModelFile", "OneBased", "Quiet",
-    "Seed", "Settings", "Standardize", "Threads", "Types", "parsed_settings", "parsed_types", "stream_options",
+    "Algorithm", "AsJson", "Bits", "Cluster", "DataFiles", "Format", "Header", "Interactions", "Label", "Mixing", "ModelFile",
+    "OneBased", "Quiet",
+    "Seed", "Settings", "Shards", "Standardize", "Threads", "Types", "parsed_settings", "parsed_types", "stream_options",
 ]  # fmt: skip
 
 
@@ -35,6 +36,34 @@ Algorithm = Annotated[
         autocompletion=_algorithms,
         show_default=False,
         help=f"The learner: {', '.join(names())}. The beginning of a name is enough.",
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        show_default=False,
+        help="Train on a Dask cluster: the scheduler's address, such as tcp://10.0.0.1:8786, or local, or local:WORKERS for "
+        "processes on this machine. The workers must see the files under the same names.",
+    ),
+]
+Shards = Annotated[
+    int | None,
+    typer.Option(
+        "--shards",
+        min=1,
+        metavar="N",
+        show_default=False,
+        help="With --dask: into how many parts to cut the data; of 32 MiB if not given, at least 8.",
+    ),
+]
+Mixing = Annotated[
+    str,
+    typer.Option(
+        "--mixing",
+        metavar="BY",
+        help="With --dask: what the weights of a part count by when they are mixed: mistakes, uniform or examples.",
     ),
 ]
 Format = Annotated[

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt import protocol
-from rosenblatt.cli._errors import Usage
+from rosenblatt.cli._errors import Failure, Usage
 from rosenblatt.cli._files import load_model, open_data, save_model
 from rosenblatt.cli._learning import Block, Epoch, Examples, Interrupt, Run, learn
 from rosenblatt.cli._progress import Bar
@@ -59,6 +59,7 @@ class Session:
     run: Run
     examples: Examples | None = None
     whole: Block | None = None
+    cluster: dict[str, Any] | None = None
 
     def __init__(self, *, quiet: bool, seed: int, shuffle: bool, holdout: float) -> None:
         self.quiet, self.seed, self.shuffle, self.holdout = quiet, seed, shuffle, holdout
@@ -181,6 +182,41 @@ class Session:
         self.whole = examples.whole
         self._finish(model)
 
+    def learn_on(
+        self, address: str, shards: int | None, mixing: str, path: str, on_epoch: Callable[[Run], None]
+    ) -> None:
+        """Train on a Dask cluster; the model is written after each epoch, so that a lost cluster costs no more than one."""
+        from rosenblatt.dask import ClusterError
+        from rosenblatt.dask import train as train_on_cluster
+
+        before = getattr(self.estimator, "training_", {}).get("shards")
+        if self.resumed and (before is None or not self.run.done):
+            raise Usage(
+                "--resume with --dask goes on where a run on a cluster stopped, with the same data; this model comes from "
+                "another. Leave --resume out to train anew."
+            )
+        reading = {"format": self.stream.format, "encoder": self.stream.encoder, "header": self.stream.encoder.header}
+        if before is not None and self.resumed:
+            shards, mixing = before["asked"], before["mixing"]
+        self.estimator.training_ = {"data": self._fingerprint()}
+        with Interrupt() as interrupt:
+            try:
+                train_on_cluster(
+                    self.estimator, self.stream.names, client=address, shards=shards, mixing=mixing, reading=reading,
+                    checkpoint=path, resume=self.resumed, run=self.run, on_epoch=on_epoch, progress=not self.quiet,
+                    asked_to_stop=lambda: interrupt.asked,
+                )  # fmt: skip
+            except ClusterError as error:
+                raise Failure(str(error)) from error
+        self.run = Run.from_json(self.estimator.training_["run"])
+        self.cluster = {
+            "address": address,
+            "shards": len(self.estimator.training_["shards"]["examples"]),
+            "mixing": mixing,
+            "weighted_mistakes": self.estimator.weighted_mistakes_,
+            "bytes_moved": sum(epoch["bytes_moved"] for epoch in self.estimator.history_),
+        }
+
     def _fit_whole(self, examples: Examples, model: Any, linear: bool) -> None:
         """A learner that needs the whole set: read all of it, then let it run its own epochs."""
         estimator = self.estimator
@@ -281,6 +317,8 @@ class Session:
             "stopped": run.stopped,
             "seconds": seconds,
         }
+        if self.cluster is not None:
+            facts["cluster"] = self.cluster
         if run.done and run.done[-1].held_out_accuracy is not None:
             facts["held_out_accuracy"] = run.done[-1].held_out_accuracy
         return facts

@@ -1,6 +1,6 @@
 """`rosenblatt replay`: rebuild a model from the event log of the service, check it, or learn it by another rule."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,6 +38,12 @@ def replay(
             show_default=False,
         ),
     ] = None,
+    dask: option.Cluster = None,
+    shards: option.Shards = None,
+    mixing: option.Mixing = "mistakes",
+    epochs: Annotated[
+        int, typer.Option("--epochs", "-e", min=1, help="With --dask: passes over the examples at most.")
+    ] = 10,
     json: option.AsJson = False,
 ) -> None:
     """Do the events of a service's log again: to check it, to rebuild the model, or to try another rule.
@@ -46,6 +52,7 @@ def replay(
       rosenblatt replay spam.db
       rosenblatt replay spam.db --algorithm passive-aggressive
       rosenblatt replay spam.db --export spam.jsonl.gz
+      rosenblatt replay spam.db --dask tcp://10.0.0.1:8786 --epochs 20 -o spam.model
     """
     from rosenblatt.atomic import replacing
     from rosenblatt.serve import replay as work
@@ -59,6 +66,11 @@ def replay(
             with writing(export), replacing(export) as draft, work.opened(draft, "wb", export.endswith(".gz")) as file:
                 count = work.export(events, name, file)
             typer.echo(f"{count} events of {name} written to {export}")
+            return
+        if dask is not None:
+            _train(
+                dask, events, name, algorithm, option.parsed_settings(settings), (shards, mixing, epochs), output, json
+            )
             return
         served, facts = work.replay(events, name, algorithm, option.parsed_settings(settings))
     except StoreError as error:
@@ -80,6 +92,51 @@ def replay(
     same_rule = algorithm is None and not settings
     if same_rule and (facts["differing_predictions"] or facts["gaps"]):
         raise typer.Exit(FAILED)
+
+
+def _train(
+    address: str,
+    events: Any,
+    name: str,
+    algorithm: str | None,
+    parameters: dict[str, Any],
+    how: tuple[int | None, str, int],
+    output: str | None,
+    json: bool,
+) -> None:
+    """Learn the examples of a log anew, for several epochs on a cluster, instead of once in their order."""
+    from rosenblatt.cli._files import emit, save_model
+    from rosenblatt.dask import ClusterError, train
+    from rosenblatt.dask._fit import new_run
+    from rosenblatt.dask._sources import source_of_pairs
+    from rosenblatt.serve import replay as work
+    from rosenblatt.serve.choice import new_estimator
+
+    first, settings = work.created(events, name)
+    if algorithm is not None or parameters:
+        first, settings = algorithm or first, parameters
+    shards, mixing, epochs = how
+    estimator = new_estimator(first, {**settings, "max_iter": epochs})
+    source = source_of_pairs(work.examples(events, name), shards)
+    try:
+        train(estimator, None, client=address, mixing=mixing, source=source, progress=not json, run=new_run(estimator))
+    except ClusterError as error:
+        raise Failure(str(error)) from error
+    if output is not None:
+        save_model(estimator, output)
+    done = estimator.history_
+    facts = {
+        "model": name, "algorithm": type(estimator).__name__, "parameters": settings, "examples": done[0]["examples"],
+        "classes": list(estimator.model_.classes), "features": estimator.n_features_in_, "shards": len(source),
+        "epochs": [{key: value for key, value in epoch.items() if not key.startswith("shard_")} for epoch in done],
+        "stopped": estimator.training_["run"]["stopped"], "weighted_mistakes": estimator.weighted_mistakes_,
+    }  # fmt: skip
+    if json:
+        emit(facts)
+        return
+    for title in ("model", "algorithm", "examples", "features", "shards", "stopped"):
+        typer.echo(f"{title:<11} {facts[title]}")
+    typer.echo(f"{'mistakes':<11} {', '.join(str(epoch['mistakes']) for epoch in done)} in {len(done)} epochs")
 
 
 def _chosen(model: str | None, models: dict[str, int], log: str) -> str:

@@ -78,6 +78,9 @@ def train(
         bool, typer.Option("--resume", help="Go on with MODEL: where an interrupted run stopped, or with new data.")
     ] = False,
     threads: option.Threads = None,
+    dask: option.Cluster = None,
+    shards: option.Shards = None,
+    mixing: option.Mixing = "mistakes",
     json: option.AsJson = False,
     quiet: option.Quiet = False,
 ) -> None:
@@ -89,6 +92,7 @@ def train(
       rosenblatt train spam.csv -m spam.model
       rosenblatt train messages.tsv -m spam.model --label 0 --test new.tsv --report spam.html
       rosenblatt train 'day-*.svm.gz' -m big.model -a passive-aggressive --set C=0.1 --epochs 1 --bits 22
+      rosenblatt train 'data/*.svm' -m big.model --dask tcp://10.0.0.1:8786
     """
     from rosenblatt.cli._scoring import describe_strangers
     from rosenblatt.cli._session import Session
@@ -104,7 +108,10 @@ def train(
     if not quiet:
         typer.echo(session.stream.describe(), err=True)
     started = time.monotonic()
-    session.learn(_epoch_lines(quiet))
+    if dask is not None:
+        session.learn_on(dask, shards, mixing, model, _epoch_lines(quiet))
+    else:
+        session.learn(_epoch_lines(quiet))
     seconds = time.monotonic() - started
     session.save(model)
     if (largest := session.largest_number()) > 100 and not quiet:

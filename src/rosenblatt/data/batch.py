@@ -1,5 +1,6 @@
 """What a reader gives: some examples at a time, in the form that kernels take."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from rosenblatt.rows import CSR
 from rosenblatt.table import Table
 
-__all__ = ["Batch"]
+__all__ = ["Batch", "compact", "join"]
 
 
 class Batch(NamedTuple):
@@ -45,3 +46,29 @@ class Batch(NamedTuple):
             values = self.rows.values if dtype is None else self.rows.values.astype(dtype, copy=False)
             return Table.of_rows(CSR(self.rows.indptr, self.rows.indices, values), n_features)
         return Table.of_rows(self.rows if dtype is None else self.rows.astype(dtype, copy=False), n_features)
+
+
+def compact(batch: Batch) -> Batch:
+    """A copy without tags, because a batch holds on to the larger memory that it was parsed into."""
+    rows = CSR(*(part.copy() for part in batch.rows)) if isinstance(batch.rows, CSR) else batch.rows.copy()
+    return batch._replace(rows=rows, codes=batch.codes.copy(), weights=batch.weights.copy(), tags=None)
+
+
+def join(batches: Sequence[Batch]) -> Batch:
+    """Batches one after the other as one; without any, one that is empty and sparse."""
+    if len(batches) == 1:
+        return batches[0]
+    codes = np.concatenate([np.zeros(0, np.int64), *(batch.codes for batch in batches)])
+    weights = np.zeros(0)
+    if any(batch.weights.size for batch in batches):
+        weights = np.concatenate([b.weights if b.weights.size else np.ones(b.codes.size) for b in batches])
+    if batches and not isinstance(batches[0].rows, CSR):
+        return Batch(np.concatenate([batch.rows for batch in batches]), codes, weights, None, 1)
+    ends = np.cumsum([0] + [int(batch.rows.indptr[-1]) for batch in batches])
+    starts = [batch.rows.indptr[1:] + end for batch, end in zip(batches, ends[:-1], strict=True)]
+    rows = CSR(
+        np.concatenate([np.zeros(1, np.int64), *starts]),
+        np.concatenate([batch.rows.indices for batch in batches] or [np.zeros(0, np.int32)]),
+        np.concatenate([batch.rows.values for batch in batches] or [np.zeros(0)]),
+    )
+    return Batch(rows, codes, weights, None, 1)

@@ -157,8 +157,9 @@ class DelimitedReader(TableReader):
 
     def work(self, source: Opened) -> Iterator[tuple[Block, list[str], bool]]:
         """Blocks of rows, with the names of their columns; the first block of each file has its header."""
-        names, header = self.names, self.dialect.header
-        for block in blocks(source, self.buffers, self._end if self.dialect.quoted else last_newline):
+        header = self.dialect.header and (source.span is None or source.span[0] == 0)
+        names = self.names
+        for block in blocks(source, self.buffers, self.end_of_record):
             if header:
                 first = block.memory[: block.memory.find(b"\n")].decode("utf-8", "replace")
                 names = _names(next(_rows(first, self.dialect.delimiter, self.dialect.quoted), []))
@@ -166,8 +167,9 @@ class DelimitedReader(TableReader):
             yield block, names, header
             header = False
 
-    def _end(self, memory: bytearray, text: Any, size: int) -> int:
-        if memory.find(b'"', 0, size) < 0:
+    def end_of_record(self, memory: bytearray, text: Any, size: int) -> int:
+        """Where the last whole record of a text ends; quotes may hold newlines."""
+        if not self.dialect.quoted or memory.find(b'"', 0, size) < 0:
             return last_newline(memory, text, size)
         return int(kernels().last_record(text, size, ord(self.dialect.delimiter)))
 

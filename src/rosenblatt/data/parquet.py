@@ -75,7 +75,8 @@ class ParquetReader(TableReader):
         size = sum(details.row_group(i).total_byte_size for i in range(details.num_row_groups))
         rows = max(1, min(65536, self.batch_bytes * max(1, details.num_rows) // max(1, size)))
         try:
-            yield from file.iter_batches(rows, columns=self.wanted)
+            groups = None if source.span is None else list(range(*source.span))
+            yield from file.iter_batches(rows, row_groups=groups, columns=self.wanted)
         except (OSError, pa.ArrowException) as error:
             raise BadData(f"The Parquet file cannot be read: {error}. Copy or write it again.") from None
 

@@ -76,10 +76,20 @@ def _check(name: str) -> None:
 
 
 class Opened:
-    """A source that is open: `readinto` gives bytes as they are after decompression, `position` how far it has come."""
+    """A source that is open: `readinto` gives bytes as they are after decompression, `position` how far it has come.
 
-    def __init__(self, name: str) -> None:
+    Parameters
+    ----------
+    name : str
+        The file; "-" is standard input.
+    span : tuple of int or None, default=None
+        Read only the bytes from the first number up to the second, of a file that is not compressed; of a Parquet file, the
+        row groups.
+    """
+
+    def __init__(self, name: str, span: tuple[int, int] | None = None) -> None:
         self.name = name
+        self.span = span
         try:
             raw: Any = sys.stdin.buffer if name == "-" else Path(name).open("rb")  # noqa: SIM115 - see close()
         except OSError as error:
@@ -101,6 +111,14 @@ class Opened:
             self._readinto = pa.CompressedInputStream(self._raw, "zstd").readinto
         elif self.live:
             self._readinto = self._read_some
+        elif span is not None and not self.parquet:
+            self._raw.seek(span[0])
+            self._readinto = self._read_span
+
+    def _read_span(self, view: memoryview) -> int:
+        """What lies within the span."""
+        assert self.span is not None
+        return int(self._raw.readinto(view[: max(0, self.span[1] - self._raw.tell())]))
 
     @property
     def parquet(self) -> bool:
@@ -252,7 +270,7 @@ def blocks(source: Opened, buffers: Buffers, end_of: EndOf = last_newline) -> It
                 ended = got == 0
                 if ended or not source.waiting():
                     break
-        if first and memory.startswith(BYTE_ORDER_MARK):
+        if first and (source.span is None or source.span[0] == 0) and memory.startswith(BYTE_ORDER_MARK):
             memory[: size - 3] = memory[3:size]
             size -= 3
         first = False

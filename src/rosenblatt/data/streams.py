@@ -12,11 +12,12 @@ import numpy as np
 
 from rosenblatt.rows import CSR
 
-from .batch import Batch
+from .batch import Batch, compact, join
 from .encoder import Encoder
 from .errors import BadData
 from .formats import Reader, find_format, make_reader
 from .sources import Buffers, Opened, expand
+from .spans import lines_before
 
 __all__ = ["BATCH_BYTES", "Stream", "open_stream", "read", "stream"]
 
@@ -46,8 +47,17 @@ class Stream:
         How far the current pass has come in the files, as they lie on disk; None for standard input.
     """
 
-    def __init__(self, names: list[str], first: Opened | None, format: str, reader: Reader, threads: int) -> None:  # noqa: A002
+    def __init__(
+        self,
+        names: list[str],
+        first: Opened | None,
+        format: str,  # noqa: A002
+        reader: Reader,
+        threads: int,
+        span: tuple[int, int] | None = None,
+    ) -> None:
         self.names = names
+        self.span = span
         self.format = format
         self.encoder: Encoder = reader.encoder
         self.bytes_read = 0
@@ -76,7 +86,7 @@ class Stream:
     def _batches(self) -> Iterator[Batch]:
         done, seen = 0, False
         for name in self.names:
-            source, self._first = self._first or Opened(name), None
+            source, self._first = self._first or Opened(name, self.span), None
             line = 1
             try:
                 threads = 1 if source.live else self._threads  # running ahead would hold back what has arrived
@@ -90,11 +100,12 @@ class Stream:
                         yield batch
             except BadData as error:
                 relative = 1 if error.line is None and error.path is None else error.line
-                raise BadData(error.message, name, None if relative is None else line + relative - 1) from None
+                before = 0 if relative is None or self.span is None else lines_before(name, self.span[0])
+                raise BadData(error.message, name, None if relative is None else before + line + relative - 1) from None
             finally:
                 source.close()
             done += source.size or 0
-        if not seen:
+        if not seen and self.span is None:
             raise BadData(
                 "A file must hold at least one example; this one has none. Check that it was written completely.",
                 self.names[0],
@@ -181,6 +192,7 @@ def open_stream(
     batch_bytes: int = BATCH_BYTES,
     threads: int | None = None,
     labelled: bool = True,
+    span: tuple[int, int] | None = None,
 ) -> Stream:
     """Open files for reading.
 
@@ -214,6 +226,8 @@ def open_stream(
         How many threads parse; None: as many as there are cores. 1 parses in the thread of the caller.
     labelled : bool, default=True
         Whether examples must have labels; False to predict, where labels are taken if they are there.
+    span : tuple of int or None, default=None
+        Read only a part of one file, as `rosenblatt.data.spans.split` cuts it; it may hold no example.
 
     Returns
     -------
@@ -235,7 +249,7 @@ def open_stream(
         raise BadData(error.message, error.path or names[0], error.line) from None
     finally:
         first.close()
-    return Stream(names, first if names[0] == "-" else None, found, reader, max(1, threads))
+    return Stream(names, first if names[0] == "-" else None, found, reader, max(1, threads), span)
 
 
 def _as_array(labels: list[Any], codes: Any) -> Any:
@@ -268,28 +282,17 @@ def read(path: Paths, **options: Any) -> tuple[Any, Any]:
     from scipy.sparse import csr_array
 
     source = open_stream(path, **options)
-    batches = [Batch(*(_compact(part) for part in batch)) for batch in source]
-    codes = np.concatenate([batch.codes for batch in batches])
-    y = _as_array(source.labels, codes)
-    if not isinstance(batches[0].rows, CSR):
-        return np.concatenate([batch.rows for batch in batches]), y
+    whole = join([compact(batch) for batch in source])
+    y = _as_array(source.labels, whole.codes)
+    if not isinstance(whole.rows, CSR):
+        return whole.rows, y
     width = source.encoder.n_features
-    indices = np.concatenate([batch.rows.indices for batch in batches])
-    values = np.concatenate([batch.rows.values for batch in batches])
-    lengths = np.concatenate([np.diff(batch.rows.indptr) for batch in batches])
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indptr, indices, values = whole.rows
     if source.format == "svmlight" and options.get("one_based") is None and options.get("encoder") is None:
         shift = int(source.encoder.bits is None and indices.size > 0 and indices.min() > 0)
         indices -= shift
         width -= shift
-    return csr_array((values, indices, indptr), shape=(codes.size, width)), y
-
-
-def _compact(part: Any) -> Any:
-    """A copy that holds on to nothing larger than itself."""
-    if isinstance(part, CSR):
-        return CSR(*(np.array(array) for array in part))
-    return np.array(part) if isinstance(part, np.ndarray) else part
+    return csr_array((values, indices, indptr), shape=(whole.size, width)), y
 
 
 def stream(path: Paths, **options: Any) -> Iterator[tuple[Any, Any]]:

@@ -8,11 +8,11 @@ from typing import IO, Any
 import orjson
 
 from rosenblatt.serve.events import Event
-from rosenblatt.serve.examples import Refused, checked_label
+from rosenblatt.serve.examples import Refused, checked_label, expanded
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.store import Store
 
-__all__ = ["Log", "export", "open_log", "opened", "replay"]
+__all__ = ["Log", "created", "examples", "export", "open_log", "opened", "replay"]
 
 
 class Log:
@@ -69,6 +69,30 @@ def export(log: Log, name: str, file: IO[bytes]) -> int:
         file.write(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
         count += 1
     return count
+
+
+def created(log: Log, name: str) -> tuple[str, dict[str, Any]]:
+    """The algorithm of a model and its parameters."""
+    settings = orjson.loads(next(iter(log.events(log.models[name]))).payload)
+    return settings["algorithm"], settings["parameters"]
+
+
+def examples(log: Log, name: str) -> Iterator[tuple[Any, Any]]:
+    """The examples of a model in the order in which their labels became known: features, and the label."""
+    waiting: dict[str, Any] = {}
+    for event in log.events(log.models[name]):
+        lines = orjson.loads(event.payload)
+        if event.kind == "predict":
+            waiting.update(zip(lines["ids"], (request["features"] for request in lines["requests"]), strict=True))
+        elif event.kind == "reveal":
+            for identity, label in lines:
+                yield expanded(waiting.pop(identity)), label
+        elif event.kind == "learn":
+            for request in lines["requests"]:
+                yield expanded(request["features"]), checked_label(request["label"])
+        elif event.kind == "expire":
+            for identity in lines:
+                waiting.pop(identity, None)
 
 
 def replay(

@@ -14,20 +14,29 @@ from rosenblatt.theory.margins import margin, perceptron_criterion, radius, zero
 if TYPE_CHECKING:
     from rosenblatt.theory.certificate import Certificate
     from rosenblatt.theory.exact import exact_cycle
+    from rosenblatt.theory.mixing import MixedMistakes, weighted_mistakes
     from rosenblatt.theory.separation import certify
 
 __all__ = [
     "Certificate",
+    "MixedMistakes",
     "bounds",
     "certify",
     "exact_cycle",
     "margin",
     "perceptron_criterion",
     "radius",
+    "weighted_mistakes",
     "zero_one_loss",
 ]
 
-_LAZY = {"Certificate": "certificate", "certify": "separation", "exact_cycle": "exact"}
+_LAZY = {
+    "Certificate": "certificate",
+    "MixedMistakes": "mixing",
+    "certify": "separation",
+    "exact_cycle": "exact",
+    "weighted_mistakes": "mixing",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,477 @@
+"""Training on a cluster: `python -m benchmarks.scaling [speedup overhead memory accuracy peers simulation] [--data FOLDER]`.
+
+Everything runs on real clusters of processes on this machine, with one thread each; only `simulation` computes, from what was
+measured here and a network that it states. Each part replaces its own rows in the results, so that parts can be run apart.
+"""
+
+import argparse
+import dataclasses
+import gzip
+import itertools
+import json
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+import rosenblatt
+import rosenblatt.dask as cluster_learners
+
+from . import data as made_up
+from .harness import SMALLER, Options, Row, environment, show
+
+__all__ = ["BENCHMARKS"]
+
+RESULTS = Path(__file__).parent / "results" / "scaling.json"
+
+NONZEROS, FEATURES, SHARDS = 75, 1_000_000, 64
+FILES, ROWS_IN_MEGABYTE = 8, 1015
+
+
+@dataclasses.dataclass(frozen=True)
+class ScalingOptions(Options):
+    """Also where the text files are kept between parts of the benchmark."""
+
+    folder: Path = Path()
+
+
+# ---- data ----
+
+
+def rows_of(seed: int, rows: int, features: int = FEATURES) -> Any:
+    """Sparse rows with frequent and rare features, and labels of which about a tenth are wrong; the same rule for every seed."""
+    rng = np.random.default_rng(seed)
+    indices = np.sort((features * rng.random((rows, NONZEROS)) ** 2).astype(np.int32), axis=1)
+    steps = np.arange(NONZEROS, dtype=np.int32)
+    indices = np.minimum(np.maximum.accumulate(indices - steps, axis=1) + steps, features - NONZEROS + steps)
+    values = rng.integers(5000, 15000, (rows, NONZEROS)) / 10000.0
+    truth = np.random.default_rng(12345).standard_normal(features)
+    scores = np.einsum("ij,ij->i", values, truth[indices])
+    y = (scores + 0.3 * scores.std() * rng.standard_normal(rows) > 0).astype(np.int64)
+    return indices, values, y
+
+
+def write_file(path: str, seed: int, rows: int) -> int:
+    """Such rows as svmlight text; a task."""
+    if Path(path).exists():
+        return Path(path).stat().st_size
+    names = [f"{j}:" for j in range(1, FEATURES + 1)]
+    numbers = [f"{v / 10000:.4f}" for v in range(20000)]
+    with Path(path + ".part").open("w") as file:
+        for start in range(0, rows, 20_000):
+            indices, values, y = rows_of(seed * 1000 + start // 20_000, min(20_000, rows - start))
+            places = np.rint(values * 10000).astype(np.int64)
+            for label, columns, numerals in zip(y.tolist(), indices.tolist(), places.tolist()):
+                words = " ".join([names[j] + numbers[v] for j, v in zip(columns, numerals)])
+                file.write(f"{2 * label - 1} {words}\n")
+    Path(path + ".part").rename(path)
+    return Path(path).stat().st_size
+
+
+def text_files(client: Any, options: ScalingOptions) -> list[str]:
+    """Eight files, 2 GB together."""
+    rows = options.size(2000 * ROWS_IN_MEGABYTE) // FILES
+    names = [str(options.folder / f"rows-{rows}-{k}.svm") for k in range(FILES)]
+    client.gather([client.submit(write_file, name, k, rows, pure=False) for k, name in enumerate(names)])
+    return names
+
+
+def in_memory(seed: int, rows: int) -> Any:
+    """Such rows as a CSR matrix; a task."""
+    from scipy.sparse import csr_array
+
+    indices, values, y = rows_of(seed, rows)
+    boundaries = np.arange(0, rows * NONZEROS + 1, NONZEROS, dtype=np.int64)
+    return csr_array((values.ravel(), indices.ravel(), boundaries), shape=(rows, FEATURES)), y
+
+
+def digits(folder: Path, part: str) -> Any:
+    images, labels = (folder / "mnist" / f"{part}-{name}-ubyte.gz" for name in ("images-idx3", "labels-idx1"))
+    pixels = np.frombuffer(gzip.decompress(images.read_bytes()), np.uint8, offset=16).reshape(-1, 784) / 255.0
+    return pixels, np.frombuffer(gzip.decompress(labels.read_bytes()), np.uint8, offset=8).astype(np.int64)
+
+
+# ---- clusters ----
+
+
+def workers(count: int) -> Any:
+    return cluster_learners.connected(f"local:{count}")
+
+
+def timed_epochs(client: Any, X: Any, epochs: int, **options: Any) -> Any:
+    """A perceptron after so many epochs, of which the first, which may compile, is not counted."""
+    return cluster_learners.train(rosenblatt.Perceptron(max_iter=epochs, tol=None), X, client=client, **options)
+
+
+def seconds_of(model: Any) -> list[float]:
+    return [epoch["seconds"] for epoch in model.history_[1:]]
+
+
+def memory_of_worker(dask_worker: Any) -> tuple[int, int]:
+    """The peak of a worker's resident memory, and what its shards take; asked there."""
+    import sys
+
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+    held = dask_worker.data
+    return peak * 1024, sum(sys.getsizeof(held[key]) for key in list(held) if str(key).startswith("shard-"))
+
+
+# ---- benchmarks ----
+
+
+def speedup(options: ScalingOptions) -> Iterator[Row]:
+    """2 workers of one thread against 1 worker of one thread: seconds for an epoch over 2 GB of svmlight text."""
+    epochs = 4 if options.quick else 9
+    taken: dict[int, list[float]] = {1: [], 2: []}
+    overheads: list[float] = []
+    peaks: list[tuple[int, int]] = []
+    size, order = 0, (1, 2) if options.quick else (1, 2, 1, 2)
+    for count in order:
+        with workers(count) as client:
+            names = text_files(client, options)
+            size = sum(Path(name).stat().st_size for name in names)
+            last: list[dict[str, tuple[int, int]]] = []
+            model = timed_epochs(
+                client, names, epochs, shards=SHARDS,
+                on_epoch=lambda run, client=client, last=last: last.append(client.run(memory_of_worker)),
+            )  # fmt: skip
+            taken[count] += seconds_of(model)
+            if count == 2:
+                peaks += last[-1].values()
+                overheads += [1 - epoch["compute_seconds"] / epoch["seconds"] for epoch in model.history_[1:]]
+    one, two = float(np.median(taken[1])), float(np.median(taken[2]))
+    pairs = np.array([a / b for a, b in zip(sorted(taken[1]), sorted(taken[2]), strict=True)])
+    what = f"{size / 1e9:.2f} GB of svmlight text, {SHARDS} shards, {FEATURES:,} features"
+    yield Row(
+        what, "2 workers of one thread", "1 worker of one thread", ours_median=two, peer_median=one, ratio=one / two,
+        quartiles=tuple(np.percentile(pairs, (25, 75)).tolist()), bar=1.7, met=one / two >= 1.7,
+        note="wall time of an epoch, shards in memory", ours_all=taken[2], peer_all=taken[1],
+    )  # fmt: skip
+    yield _share("overhead of such an epoch: scheduler, mixing, traffic, waiting", overheads)
+    above = [(peak - held) / 1e6 for peak, held in peaks]
+    yield Row(
+        "peak memory of a worker beyond its shards", "2 workers", "", unit="MB", ours_median=max(above), peer_median=0.0,
+        kind=SMALLER, ratio=max(above) / 300, quartiles=(min(above) / 300, max(above) / 300), bar=300, bar_unit="MB",
+        met=max(above) <= 300, ours_all=above,
+        note="shards of " + ", ".join(f"{held / 1e6:.0f} MB" for _, held in peaks) + "; the limit is 300 MB",
+    )  # fmt: skip
+
+
+def _share(what: str, shares: list[float], bar: float | None = None) -> Row:
+    """A share of the epoch, in per cent."""
+    percent = [100 * share for share in shares]
+    median = float(np.median(percent))
+    low, high = np.percentile(percent, (25, 75)).tolist()
+    return Row(
+        what, "1 - busiest worker's learning / epoch", "", unit="%", ours_median=median, peer_median=100.0, kind=SMALLER,
+        ratio=median / 100, quartiles=(low / 100, high / 100), bar=bar, bar_unit="%",
+        met=None if bar is None else median <= bar, ours_all=percent,
+    )  # fmt: skip
+
+
+def overhead(options: ScalingOptions) -> Iterator[Row]:
+    """What scheduler, mixing and traffic take of an epoch: 64 shards, 1 million features, on 2 workers."""
+    import dask
+
+    rows = options.size(130_000)
+    with workers(2) as client:
+        parts = [dask.delayed(in_memory)(100 + k, rows) for k in range(SHARDS)]
+        model = timed_epochs(client, parts, 4 if options.quick else 8)
+    history = model.history_[1:]
+    shares = [1 - epoch["compute_seconds"] / epoch["seconds"] for epoch in history]
+    size = rows * NONZEROS * 12 / 1e6
+    row = _share(
+        f"{SHARDS} shards of {size:.0f} MB, {FEATURES:,} features: scheduler, mixing, traffic, waiting", shares, 10
+    )
+    row.note = (
+        f"epochs of {np.median([e['seconds'] for e in history]):.2f} s, "
+        f"{np.median([e['bytes_moved'] for e in history]) / 1e6:.1f} MB moved"
+    )
+    yield row
+
+
+def accuracy(options: ScalingOptions) -> Iterator[Row]:
+    """Test accuracy after 10 epochs on 8 shards beside training on one machine."""
+    if options.data is None:
+        yield Row("a9a and MNIST", note="not measured: name their folder with --data")
+        return
+    adult = [rosenblatt.read(options.data / "a9a" / name) for name in ("a9a", "a9a.t")]
+    width = max(X.shape[1] for X, _ in adult)
+    for X, _ in adult:
+        X.resize((X.shape[0], width))
+    sets = {"a9a": adult, "MNIST": [digits(options.data, part) for part in ("train", "t10k")]}
+    with workers(2) as client:
+        for name, ((X, y), (test_X, test_y)) in sets.items():
+            for learner in ("AveragedPerceptron", "Perceptron"):
+                settings = {"max_iter": 10, "tol": None}
+                alone = getattr(rosenblatt, learner)(**settings).fit(X, y)
+                serial = 100 * alone.score(test_X, test_y)
+                curves, best = {}, None
+                for mixing in ("mistakes", "uniform", "examples"):
+                    made = getattr(cluster_learners, learner)(**settings, shards=8, mixing=mixing)
+                    curve: list[float] = []
+                    cluster_learners.train(
+                        made, X, y, client=client, shards=8, mixing=mixing,
+                        on_epoch=lambda run, made=made, curve=curve: None,
+                    )  # fmt: skip
+                    curves[mixing] = 100 * made.to_local().score(test_X, test_y)
+                    best = curves["mistakes"] if mixing == "mistakes" else best
+                judged = learner == "AveragedPerceptron"
+                yield Row(
+                    f"{name}, {learner}, 10 epochs, 8 shards", "mixing by mistakes", "one machine", unit="%",
+                    ours_median=curves["mistakes"], peer_median=serial, ratio=curves["mistakes"] / serial,
+                    quartiles=(min(curves.values()) / serial, max(curves.values()) / serial),
+                    met=curves["mistakes"] >= serial - 0.5 if judged else None,
+                    note=f"difference {curves['mistakes'] - serial:+.2f} points (bar: -0.5); "
+                    + ", ".join(f"{mixing} {value:.2f}" for mixing, value in curves.items()),
+                )  # fmt: skip
+
+
+def per_epoch(options: ScalingOptions) -> Iterator[Row]:
+    """Test accuracy epoch by epoch on a9a: one machine, 1 worker and 2 workers with 8 shards."""
+    if options.data is None:
+        return
+    (X, y), (test_X, test_y) = (rosenblatt.read(options.data / "a9a" / name) for name in ("a9a", "a9a.t"))
+    X.resize((X.shape[0], max(X.shape[1], test_X.shape[1])))
+    test_X.resize((test_X.shape[0], X.shape[1]))
+    curves: dict[str, list[float]] = {"one machine": []}
+    for epochs in range(1, 11):
+        alone = rosenblatt.AveragedPerceptron(max_iter=epochs, tol=None).fit(X, y)
+        curves["one machine"].append(100 * alone.score(test_X, test_y))
+    for count in (1, 2):
+        with workers(count) as client:
+            model = rosenblatt.AveragedPerceptron(max_iter=10, tol=None, n_iter_no_change=100)
+            cluster_learners.train(model, X, y, client=client, shards=8, validation=(test_X, test_y))
+            held = [100 * (1 - epoch["held_out_mistakes"] / epoch["held_out"]) for epoch in model.history_]
+            curves[f"{count} worker{'s' * (count > 1)}, 8 shards"] = held
+    for name, curve in curves.items():
+        yield Row(f"a9a, AveragedPerceptron: {name}", note=" ".join(f"{value:.2f}" for value in curve), ours_all=curve)
+
+
+def peers(options: ScalingOptions) -> Iterator[Row]:
+    """Against dask_ml's Incremental, which trains block after block: the same arrays, the same epochs, 2 workers."""
+    import dask.array as da
+    import sklearn.linear_model
+    from dask_ml.wrappers import Incremental  # type: ignore[import-not-found]
+
+    rows, features, epochs = options.size(1_000_000), 100, 3
+    with workers(2) as client:
+        blocks = 16
+        X, y = _blocks(client, da, rows // blocks, blocks, features)
+
+        def ours() -> None:
+            cluster_learners.train(rosenblatt.Perceptron(max_iter=epochs, tol=None), X, y, client=client)
+
+        def theirs(learner: Any) -> Callable[[], None]:
+            def run() -> None:
+                model = Incremental(learner(), shuffle_blocks=False, scoring="accuracy")
+                for _ in range(epochs):
+                    model.partial_fit(X, y, classes=[0, 1])
+
+            return run
+
+        for name, learner in (
+            ("sklearn.linear_model.Perceptron", sklearn.linear_model.Perceptron),
+            ("rosenblatt.Perceptron", rosenblatt.Perceptron),
+        ):
+            ours(), theirs(learner)()
+            taken = np.array([(_clock(ours), _clock(theirs(learner))) for _ in range(min(3, options.repeats))])
+            ratios = taken[:, 1] / taken[:, 0]
+            judged = name.startswith("sklearn")
+            yield Row(
+                f"{rows:,} × {features} in {blocks} blocks, {epochs} epochs", "rosenblatt.dask, loading included",
+                f"dask_ml Incremental({name}())", ours_median=float(np.median(taken[:, 0])),
+                peer_median=float(np.median(taken[:, 1])), ratio=float(np.median(ratios)),
+                quartiles=tuple(np.percentile(ratios, (25, 75)).tolist()), bar=3.0 if judged else None,
+                met=float(np.median(ratios)) >= 3.0 if judged else None, ours_all=taken[:, 0].tolist(),
+                peer_all=taken[:, 1].tolist(), note="" if judged else "our own kernels behind their sequence of blocks",
+            )  # fmt: skip
+
+
+def _clock(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _dense_block(seed: int, rows: int, features: int) -> Any:
+    X, _ = made_up.dense(rows, features, seed)
+    truth = np.random.default_rng(7).standard_normal(features)
+    return X, (X @ truth + 0.2 * np.linalg.norm(truth) * np.random.default_rng(seed).standard_normal(rows) > 0).astype(
+        int
+    )
+
+
+def _blocks(client: Any, da: Any, rows: int, blocks: int, features: int) -> Any:
+    """Dask arrays that lie on the workers."""
+    import dask
+
+    pairs = [dask.delayed(_dense_block, nout=2)(k, rows, features) for k in range(blocks)]
+    X = da.concatenate([da.from_delayed(pair[0], (rows, features), float) for pair in pairs])
+    y = da.concatenate([da.from_delayed(pair[1], (rows,), int) for pair in pairs])
+    X, y = client.persist([X, y])
+    from distributed import wait
+
+    wait([X, y])
+    return X, y
+
+
+# ---- simulation ----
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """A stated network: what a message costs before its first byte, what a link carries, what the scheduler takes for a task."""
+
+    latency: float = 0.5e-3
+    bandwidth: float = 1.25e9  # bytes a second: 10 Gbit/s
+    task: float = 0.4e-3
+
+
+def epoch_seconds(
+    workers_: int, text_bytes: float, features: float, changed: float, rate: float, mix: float, network: Network,
+    shard_bytes: float = 32 << 20,
+) -> dict[str, float]:  # fmt: skip
+    """The time of an epoch by its parts.
+
+    Learning: the text's non-zeros over `rate` per worker, and `mix` seconds for each feature of each shard. Traffic: the changes
+    of the weights go up a tree in which four are added at a time and come down one in which each who has them hands them on;
+    both are as deep as the workers need, and a level takes the latency and the bytes over the bandwidth. Bytes: 8 for each
+    feature, or 12 for each that has changed, whichever is less. The scheduler handles a task for every eight shards, and one for
+    every sum.
+    """
+    shards = max(float(workers_), text_bytes / max(shard_bytes, text_bytes / 65_536))
+    nonzeros = text_bytes / 13.5
+    learning = nonzeros / (rate * workers_)
+    mixing = mix * features * np.ceil(shards / workers_)
+    bytes_ = min(8.0 * features, 12.0 * changed * features)
+    up = np.ceil(np.log(max(workers_, 1)) / np.log(4)) if workers_ > 1 else 0.0
+    down = np.ceil(np.log2(max(workers_, 1))) if workers_ > 1 else 0.0
+    level = network.latency + bytes_ / network.bandwidth
+    traffic = up * 4 * level + (down + 2) * level  # a node of the tree receives four; the driver has one hop each way
+    tasks = max(float(workers_), shards / 8) * (1 + 1 / 3)
+    scheduling = tasks * network.task
+    total = learning + mixing + traffic + scheduling
+    return {
+        "learning": learning,
+        "mixing": float(mixing),
+        "traffic": float(traffic),
+        "scheduling": scheduling,
+        "total": float(total),
+    }
+
+
+def simulation(options: ScalingOptions) -> Iterator[Row]:
+    """Epochs up to 1,000 workers and 10 TB, from the rates measured here and the network stated in `Network`."""
+    measured = json.loads(RESULTS.read_text(encoding="utf-8"))["rates"] if RESULTS.exists() else None
+    if not measured:
+        yield Row("simulation", note="not computed: run `speedup` first, which measures the rates")
+        return
+    rate, mix, changed = measured["nonzeros_per_second"], measured["mixing_seconds_per_feature"], measured["changed"]
+    network = Network()
+    for terabytes, features in itertools.product((0.1, 1.0, 10.0), (1e6, 1e8)):
+        for sparse in (False, True):
+            share = changed if sparse else 1.0
+            rows = {}
+            for count in (1, 2, 10, 30, 100, 300, 1000):
+                rows[count] = epoch_seconds(count, terabytes * 1e12, features, share, rate, mix, network)
+            crossing = _crossing(terabytes, features, share, rate, mix, network)
+            yield Row(
+                f"{terabytes:g} TB, {features:,.0f} features, {'sparse' if sparse else 'dense'} changes",
+                note="seconds of an epoch: "
+                + ", ".join(f"{count}: {parts['total']:.3g}" for count, parts in rows.items())
+                + f"; traffic overtakes learning at {crossing or 'more than 100,000'} workers",
+                ours_all=[parts["total"] for parts in rows.values()],
+            )
+
+
+def _crossing(terabytes: float, features: float, share: float, rate: float, mix: float, network: Network) -> int | None:
+    """The number of workers from which on traffic and scheduling take longer than learning."""
+    for count in np.unique(np.round(np.logspace(0, 5, 400)).astype(int)).tolist():
+        parts = epoch_seconds(count, terabytes * 1e12, features, share, rate, mix, network)
+        if parts["traffic"] + parts["scheduling"] > parts["learning"]:
+            return int(count)
+    return None
+
+
+def rates(options: ScalingOptions) -> dict[str, float]:
+    """What the simulation needs: non-zeros learned a second, seconds of mixing for a feature of a shard, the share changed."""
+    from rosenblatt.dask._epochs import Order, Recipe, learn_shards
+    from rosenblatt.dask._mixing import coordinates_of
+    from rosenblatt.dask._partials import Packed
+    from rosenblatt.dask._shards import Shard
+    from rosenblatt.rows import CSR
+    from rosenblatt.runs import Run
+
+    rows = options.size(100_000)
+    X, y = in_memory(1, rows)
+    model = rosenblatt.Perceptron()._new_model(FEATURES, "float64")
+    model.add_class(0, 1)
+    recipe = Recipe.of(model)
+    shard = Shard(CSR(X.indptr, X.indices.astype(np.int32), X.data), y, np.zeros(0), FEATURES, 0, "made up")
+    start = [part.copy() for part in coordinates_of(model).start()]
+    best, extra, changed = np.inf, np.inf, 1.0
+    for k in range(6):
+        order = Order(recipe, "rates", k, Run(1, seed=k), "mistakes", False)
+        began = time.perf_counter()
+        partial = learn_shards([shard] * 8, range(8), start, [[]] * 0, order)
+        passed = time.perf_counter() - began
+        learned = sum(note.seconds for note in partial.notes)
+        best, extra = min(best, learned / 8), min(extra, (passed - learned) / 8)
+        part = partial.totals[0]
+        changed = part.indices.size / part.size if isinstance(part, Packed) else 1.0
+    return {
+        "nonzeros_per_second": rows * NONZEROS / best,
+        "mixing_seconds_per_feature": max(0.0, extra) / FEATURES,
+        "changed": min(0.05, changed),
+    }
+
+
+BENCHMARKS: dict[str, Callable[[ScalingOptions], Iterator[Row]]] = {
+    "speedup": speedup,
+    "overhead": overhead,
+    "accuracy": accuracy,
+    "per_epoch": per_epoch,
+    "peers": peers,
+    "simulation": simulation,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"what to run: {', '.join(BENCHMARKS)}; all by default"
+    )
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="where a9a and mnist are")
+    parser.add_argument("--folder", type=Path, help="where the 2 GB of text are kept; by default made anew and deleted")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows; not to judge by")
+    chosen = parser.parse_args()
+    unknown = [name for name in chosen.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"NAME must be one of {', '.join(BENCHMARKS)}; got {', '.join(unknown)}")
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory(prefix="rosenblatt-bench-") as own:
+        options = ScalingOptions(chosen.repeats, chosen.quick, chosen.data, chosen.folder or Path(own))
+        kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"parts": {}, "rates": {}}
+        console = Console()
+        for name in chosen.names or BENCHMARKS:
+            setting = environment(options)
+            if name == "speedup":
+                kept["rates"] = rates(options)
+            rows = show(console, name, BENCHMARKS[name](options))
+            setting["complete"] = True
+            kept["parts"][name] = {**setting, "rows": [dataclasses.asdict(row) for row in rows]}
+            if not options.quick:
+                RESULTS.parent.mkdir(parents=True, exist_ok=True)
+                RESULTS.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

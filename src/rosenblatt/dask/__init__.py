@@ -1,0 +1,61 @@
+"""The same training on a Dask cluster, for data that one machine cannot hold.
+
+`train` takes any linear learner of the library, and the estimators here are those of `rosenblatt` with a `fit` that runs on a
+cluster. Shards of the data stay on their workers; each runs one epoch from the common weights, then the weights are mixed
+(McDonald, Hall and Mann 2010, Distributed Training Strategies for the Structured Perceptron).
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._cluster import ClusterError, connected
+    from ._estimators import (
+        ALMA,
+        AROW,
+        ROMMA,
+        AveragedPerceptron,
+        MarginPerceptron,
+        ParallelPerceptron,
+        PassiveAggressive,
+        Perceptron,
+        SecondOrderPerceptron,
+        SoftConfidenceWeighted,
+        Winnow,
+    )
+    from ._fit import train
+
+__all__ = [
+    "ALMA",
+    "AROW",
+    "ROMMA",
+    "AveragedPerceptron",
+    "ClusterError",
+    "MarginPerceptron",
+    "ParallelPerceptron",
+    "PassiveAggressive",
+    "Perceptron",
+    "SecondOrderPerceptron",
+    "SoftConfidenceWeighted",
+    "Winnow",
+    "connected",
+    "train",
+]
+
+_HOME = {"ClusterError": "_cluster", "connected": "_cluster", "train": "_fit"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used; without Dask, say what to install."""
+    if name not in __all__:
+        raise AttributeError(f"module 'rosenblatt.dask' has no attribute {name!r}")
+    from ._cluster import need_dask
+
+    need_dask()
+    value = getattr(importlib.import_module(f".{_HOME.get(name, '_estimators')}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,95 @@
+"""What all shards must agree on before the first epoch: classes, features, the model."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.model import Model
+from rosenblatt.records import kind_of_label
+
+from ._epochs import Recipe
+from ._shards import Facts
+from ._sources import Source
+
+__all__ = ["check_mixable", "joined_classes", "joined_features", "new_model"]
+
+
+def new_model(estimator: Any, facts: Sequence[Facts], classes: list[Any], width: int) -> tuple[Model, Recipe]:
+    """The model here, and the recipe for those on the workers."""
+    dtype = "float32" if all(fact.dtype == "float32" for fact in facts if fact.examples) else "float64"
+    model = estimator._new_model(width, dtype)
+    model.add_class(*classes)
+    return model, Recipe.of(model)
+
+
+def check_mixable(estimator: Any) -> None:
+    """Refuse learners whose runs cannot be mixed."""
+    name = type(estimator).__name__
+    rule = getattr(estimator, "_rule", None)
+    readout = getattr(estimator, "readout", getattr(estimator, "_readout", "last"))
+    streams = rule is not None and hasattr(type(estimator), "partial_fit")
+    if rule is None or not streams or readout == "vote":
+        raise ValueError(
+            f"Only a linear learner that goes example by example and keeps weights can be trained on shards: Perceptron, "
+            f"AveragedPerceptron, MarginPerceptron, PassiveAggressive, Winnow, ALMA, ROMMA, SecondOrderPerceptron, AROW, "
+            f"SoftConfidenceWeighted, ParallelPerceptron and rules of one's own; got {name}. "
+            + ("AveragedPerceptron is close to a vote." if readout == "vote" else "Choose one of them.")
+        )
+
+
+def joined_classes(facts: Sequence[Facts]) -> tuple[list[Any], dict[Any, int]]:
+    """All labels, sorted, and how often each comes."""
+    counts: dict[Any, int] = {}
+    kinds: dict[str, str] = {}
+    for fact in facts:
+        for label, count in zip(fact.labels, fact.counts, strict=True):
+            kinds.setdefault(kind_of_label(label), fact.place)
+            counts[label] = counts.get(label, 0) + count
+    if len(kinds) > 1:
+        places = " and ".join(f"{kind}s in {place}" for kind, place in kinds.items())
+        raise ValueError(
+            f"The labels must all be of one type, such as strings or integers; got {places}. Convert them, for instance with "
+            "str(label)."
+        )
+    return sorted(counts), counts
+
+
+def joined_features(facts: Sequence[Facts], source: Source) -> tuple[int, list[Any], list[str] | None]:
+    """How many features there are, for each shard the numbers of its own, and all names where shards numbered them."""
+    if any(fact.names is not None for fact in facts):
+        encoder = source.encoder
+        known: dict[str, int] = {} if encoder is None else dict.fromkeys(encoder.vocabulary.names(), 0)
+        known = {name: number for number, name in enumerate(known)}
+        started = len(known)
+        columns = []
+        for fact in facts:
+            own = [known.setdefault(name, len(known)) for name in fact.names or []]
+            columns.append(np.array([*range(started), *own], np.int32))
+        return len(known), columns, list(known)
+    if source.encoder is not None:
+        return max(fact.width for fact in facts), [None] * len(facts), None
+    filled = [fact for fact in facts if fact.examples] or list(facts)
+    first = filled[0]
+    for fact in filled:
+        if fact.columns != first.columns and first.columns is not None:
+            raise ValueError(
+                f"All partitions must have the same columns; {first.place} has {_few(first.columns)}, {fact.place} has "
+                f"{_few(fact.columns)}. Give them the same ones in the same order."
+            )
+        if fact.width != first.width:
+            raise ValueError(
+                f"All shards must have the same number of features; {first.place} has {first.width}, {fact.place} has "
+                f"{fact.width}. Pad the matrices to a common width, or use files or dicts, which grow."
+            )
+        if fact.sparse != first.sparse:
+            raise ValueError(
+                f"All shards must be dense or all sparse; {first.place} is {'sparse' if first.sparse else 'dense'}, "
+                f"{fact.place} is not. Convert one kind into the other."
+            )
+    return first.width, [None] * len(facts), None
+
+
+def _few(names: Sequence[str] | None) -> str:
+    names = list(names or [])
+    return ", ".join(names[:6]) + (", …" if len(names) > 6 else "")

@@ -1,0 +1,142 @@
+"""The way to a cluster, and what is said when there is none."""
+
+import contextlib
+import importlib.util
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import rosenblatt
+
+__all__ = ["ClusterError", "connected", "need_dask", "seconds_to_connect"]
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot be reached, has no workers, or was lost on the way."""
+
+
+def need_dask() -> None:
+    """Say what to install, before an import fails somewhere inside."""
+    missing = [name for name in ("dask", "distributed") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ImportError(
+            f"rosenblatt.dask needs Dask; {' and '.join(missing)} cannot be imported. Install it with "
+            "`pip install rosenblatt[dask]`."
+        )
+
+
+def seconds_to_connect() -> float:
+    """How long to wait for a scheduler: ``$ROSENBLATT_DASK_TIMEOUT`` seconds, else 10."""
+    return float(os.environ.get("ROSENBLATT_DASK_TIMEOUT", "10"))
+
+
+@contextlib.contextmanager
+def connected(client: Any = None) -> Iterator[Any]:
+    """A client of a cluster; what is started here ends here.
+
+    Parameters
+    ----------
+    client : distributed.Client, str or None, default=None
+        A client; the address of a scheduler such as "tcp://10.0.0.1:8786"; "local" or "local:4" for processes on this
+        machine, one for each core or four; None: the client that is in use already.
+
+    Yields
+    ------
+    distributed.Client
+        The client; there is at least one worker, and every worker has this library.
+    """
+    need_dask()
+    import distributed
+
+    if client is None:
+        try:
+            client = distributed.get_client()
+        except ValueError:
+            raise ClusterError(
+                "Training on a cluster needs a client of one; none is in use. Make one, for instance with "
+                "`from distributed import Client; client = Client()`, or pass client='local'."
+            ) from None
+    if not isinstance(client, str):
+        if getattr(client, "status", "") != "running":
+            raise ClusterError(
+                f"The client must be connected to its scheduler; this one is {getattr(client, 'status', client)!r}. Make another."
+            )
+        _check_workers(client)
+        yield client
+        return
+    if client == "local" or client.startswith("local:"):
+        with _local(client) as own:
+            _check_workers(own)
+            yield own
+        return
+    with _remote(client) as own:
+        _check_workers(own)
+        yield own
+
+
+@contextlib.contextmanager
+def _local(address: str) -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
+    count = address.partition(":")[2]
+    if count and not (count.isdecimal() and int(count) > 0):
+        raise ValueError(
+            f"A cluster on this machine is called local or local:WORKERS, such as local:4; got {address!r}. Give a whole number."
+        )
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    with (
+        LocalCluster(
+            n_workers=int(count or cores), threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=40
+        ) as cluster,
+        Client(cluster, direct_to_workers=True) as client,
+    ):
+        yield client
+
+
+@contextlib.contextmanager
+def _remote(address: str) -> Iterator[Any]:
+    from distributed import Client
+
+    seconds = seconds_to_connect()
+    try:
+        client = Client(address, timeout=seconds)
+    except (OSError, TimeoutError, ValueError) as error:
+        reason = "" if isinstance(error, TimeoutError) else f" ({str(error).splitlines()[0][:200]})"
+        raise ClusterError(
+            f"The scheduler must be reachable at an address such as tcp://10.0.0.1:8786; none answered at {address} within "
+            f"{seconds:g} seconds{reason}. Start one with `dask scheduler`, or check the address and the firewall."
+        ) from None
+    try:
+        yield client
+    finally:
+        client.close(timeout=5)
+
+
+def _version() -> str:
+    """What a worker has; it is asked there."""
+    import rosenblatt
+
+    return rosenblatt.__version__
+
+
+def _check_workers(client: Any) -> None:
+    seconds = seconds_to_connect()
+    try:
+        client.wait_for_workers(1, timeout=seconds)
+    except TimeoutError:
+        raise ClusterError(
+            f"The cluster must have a worker; {client.scheduler.address} had none within {seconds:g} seconds. Start some with "
+            f"`dask worker {client.scheduler.address}`."
+        ) from None
+    answers = client.run(_version, on_error="return")
+    for address, answer in answers.items():
+        if isinstance(answer, ImportError):
+            raise ClusterError(
+                f"Every worker must have this library; {address} says: {answer}. Install "
+                f"rosenblatt[dask] {rosenblatt.__version__} there."
+            )
+        if isinstance(answer, str) and answer != rosenblatt.__version__:
+            raise ClusterError(
+                f"Every worker must have the version {rosenblatt.__version__} of this library, as here; {address} has {answer}. "
+                "Install the same one."
+            )

@@ -1,0 +1,265 @@
+"""Shards on a cluster: loaded where they stay, found again when workers come and go."""
+
+import collections
+import queue
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._cluster import ClusterError
+from ._shards import Facts, facts_of, same, settle
+from ._sources import BRANCHES, Source, places_of
+
+__all__ = ["BRANCHES", "Awaiting", "Data", "Lost"]
+
+
+class Lost(Exception):  # noqa: N818
+    """Something that only lay on a worker is gone."""
+
+
+class Awaiting:
+    """Waits for tasks, and notices when the scheduler is gone."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def check(self) -> None:
+        """Raise if there is no scheduler any more."""
+        if self.client.status != "running":
+            raise ClusterError(f"The scheduler at {self._address()} was lost")
+
+    def _address(self) -> str:
+        scheduler = getattr(self.client, "scheduler", None)
+        return str(getattr(scheduler, "address", None) or "the given address")
+
+    def each(self, futures: Sequence[Any], idle: Callable[[float], None] | None = None) -> Iterator[Any]:
+        """Futures as they finish. `idle` is called now and then with the seconds that have passed."""
+        done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        began, waiting = time.monotonic(), len(futures)
+        for future in futures:
+            future.add_done_callback(done.put)
+        while waiting:
+            try:
+                future = done.get(timeout=0.25)
+            except queue.Empty:
+                self.check()
+                if idle is not None:
+                    idle(time.monotonic() - began)
+                continue
+            waiting -= 1
+            yield future
+
+    def finished(self, future: Any) -> None:
+        """Raise what went wrong with a task that has ended."""
+        from distributed import KilledWorker
+
+        if future.status == "finished":
+            return
+        if future.status == "cancelled":
+            for _ in range(40):  # the client may notice a moment later than its futures
+                self.check()
+                time.sleep(0.05)
+            raise Lost(future.key)
+        error = future.exception()
+        if isinstance(error, KilledWorker):
+            raise ClusterError(
+                f"A task must not end its worker; {future.key} did so again and again, most likely for want of memory. Use more "
+                "shards, so that each is smaller, or larger workers."
+            ) from error
+        if isinstance(error, ValueError | ImportError | MemoryError | ArithmeticError | TypeError | AttributeError):
+            raise error
+        raise Lost(str(error)) from error
+
+    def results(self, futures: Sequence[Any]) -> list[Any]:
+        """What tasks gave."""
+        for future in self.each(futures):
+            self.finished(future)
+        return self.gather(futures)
+
+    def gather(self, futures: Sequence[Any]) -> list[Any]:
+        """What finished tasks gave, fetched."""
+        from concurrent.futures import CancelledError
+
+        try:
+            return list(self.client.gather(list(futures)))
+        except (CancelledError, KeyError, OSError) as error:
+            self.check()
+            raise Lost(str(error)) from error
+
+
+class Data:
+    """Shards on a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The cluster.
+    source : Source
+        What loads them.
+    """
+
+    def __init__(self, client: Any, source: Source) -> None:
+        self.client, self.source = client, source
+        self.awaiting = Awaiting(client)
+        self.facts: list[Facts] = []
+        self.shards: list[Any] = []
+        self.holders: list[tuple[str, ...]] = []
+        self._settled: list[tuple[Any, ...]] = []
+        self.workers: dict[str, int] = {}
+        self.slow: set[str] = set()
+        """Workers that kept others waiting; they are given nothing more."""
+
+    # ---- load ----
+
+    def load(self, on_shard: Callable[[int, int], None] | None = None) -> list[Facts]:
+        """Load all shards; what they hold, but for the examples."""
+        places = self._places(len(self.source))
+        self._loaded = [self._load(number, place) for number, place in enumerate(places)]
+        told = [self.client.submit(facts_of, loaded, pure=False) for loaded in self._loaded]
+        for count, future in enumerate(self.awaiting.each(told), start=1):
+            self.awaiting.finished(future)
+            if on_shard is not None:
+                on_shard(count, len(told))
+        self.facts = self.awaiting.gather(told)
+        return self.facts
+
+    def _places(self, count: int) -> list[list[str] | None]:
+        """A worker for each shard, neighbours together; None where the examples lie somewhere already."""
+        places = places_of(self.client, count) if self.source.anywhere else []
+        return [[place] for place in places] or [None] * count
+
+    def _load(self, number: int, place: list[str] | None) -> Any:
+        arguments = self.source.arguments[number]
+        if self.source.local and isinstance(arguments[0], tuple):
+            part = self.client.scatter(list(arguments[0]), workers=place, hash=False)
+            arguments = (part, *arguments[1:])
+        where = {} if place is None else {"workers": place, "allow_other_workers": True}
+        return self.client.submit(
+            self.source.load, *arguments, key=f"load-{number}-{uuid.uuid4().hex}", pure=False, **where
+        )
+
+    def settle(self, classes: Sequence[Any], columns: list[Any], width: int, dtype: str, factors: Any) -> None:
+        """Number labels and features the same everywhere. The shards then stay where they are."""
+        place = {label: number for number, label in enumerate(classes)}
+        ends = np.cumsum([0] + [facts.examples for facts in self.facts]).tolist()
+        self._settled = [
+            (
+                [place.get(label, len(classes)) for label in facts.labels],
+                columns[number],
+                width,
+                dtype,
+                factors,
+                ends[number],
+            )
+            for number, facts in enumerate(self.facts)
+        ]
+        self.shards = [
+            self.client.submit(settle, loaded, *rest, key=f"shard-{number}-{uuid.uuid4().hex}", pure=False)
+            for number, (loaded, rest) in enumerate(zip(self._loaded, self._settled, strict=True))
+        ]
+        for future in self.awaiting.each(self.shards):
+            self.awaiting.finished(future)
+        self._loaded = []
+        self.locate()
+        self._unite()
+
+    def again(self, number: int, others: list[str] | None) -> Any:
+        """Load a shard once more, under another name, by one of these workers."""
+        loaded = self._load(number, others)
+        return self.client.submit(
+            settle, loaded, *self._settled[number], key=f"shard-{number}-{uuid.uuid4().hex}", pure=False
+        )
+
+    def renew(self) -> None:
+        """Load the shards that were lost for good."""
+        for number, shard in enumerate(self.shards):
+            if shard.status in ("cancelled", "lost"):
+                if not self.source.anywhere:
+                    raise ClusterError(
+                        f"A partition must be computable again when its worker is lost; {self.facts[number].place} was sent "
+                        "there and is gone. Pass lazy collections, persisted ones, or files."
+                    )
+                self.shards[number] = self.again(number, None)
+        for future in self.awaiting.each(self.shards):
+            self.awaiting.finished(future)
+        self.locate()
+
+    # ---- place ----
+
+    def scatter(self, values: list[Any]) -> list[Any]:
+        """Bring values to the cluster; who needs them fetches them from there."""
+        usable = [address for address in self.client.nthreads() if address not in self.slow]
+        return list(self.client.scatter(values, hash=False, workers=usable if self.slow else None))
+
+    def locate(self) -> None:
+        """Ask who has which shard."""
+        where = self.client.who_has(self.shards)
+        self.holders = [tuple(sorted(where.get(shard.key, ()))) for shard in self.shards]
+        self.workers = dict(self.client.nthreads())
+
+    def follow(self) -> None:
+        """Notice workers that came or went; who came gets its part of the shards."""
+        workers = dict(self.client.nthreads())
+        if workers == self.workers:
+            return
+        come = [address for address in workers if address not in self.workers]
+        self.locate()
+        if come:
+            self._share({address: count for address, count in workers.items() if address not in self.slow})
+
+    def _share(self, workers: dict[str, int]) -> None:
+        """Move shards, whole nodes of the tree, from those who have most to those who have fewer than their part."""
+        size = BRANCHES if len(self.shards) >= 2 * BRANCHES * sum(workers.values()) else 1
+        nodes = [list(range(a, min(a + size, len(self.shards)))) for a in range(0, len(self.shards), size)]
+        owner = {tuple(node): next(iter(self.holders[node[0]]), "") for node in nodes}
+        part = {address: len(nodes) * threads / sum(workers.values()) for address, threads in workers.items()}
+        have = {address: [node for node in nodes if owner[tuple(node)] == address] for address in workers}
+        moves: dict[int, str] = {}
+        for address in sorted(workers, key=lambda one: len(have[one]) - part[one]):
+            while len(have[address]) + 1 <= part[address] + 0.5:
+                richest = max(workers, key=lambda one: len(have[one]) - part[one])
+                if len(have[richest]) - 1 < part[richest] - 0.5 or richest == address:
+                    break
+                node = have[richest].pop()
+                have[address].append(node)
+                moves |= dict.fromkeys(node, address)
+        self._move(moves)
+
+    def _unite(self) -> None:
+        """Bring stragglers to the others of their node: Dask may have let an idle worker load some of them."""
+        size = BRANCHES if len(self.shards) >= 2 * BRANCHES * max(1, sum(self.workers.values())) else 1
+        moves: dict[int, str] = {}
+        for first in range(0, len(self.shards), size):
+            node = range(first, min(first + size, len(self.shards)))
+            homes = collections.Counter(self.holders[number] for number in node)
+            (home, count), *_ = homes.most_common(1)
+            if len(homes) > 1 and home and 2 * count > len(node):
+                moves |= {number: home[0] for number in node if self.holders[number] != home}
+        self._move(moves)
+
+    def _move(self, moves: dict[int, str]) -> None:
+        """Copy shards to other workers, and let go of them where they were."""
+        for number, address in moves.items():
+            self.shards[number] = self.client.submit(
+                same, self.shards[number], key=f"shard-{number}-{uuid.uuid4().hex}", pure=False,
+                workers=[address], allow_other_workers=True,
+            )  # fmt: skip
+        for future in self.awaiting.each([self.shards[number] for number in moves]):
+            self.awaiting.finished(future)
+        if moves:
+            self.locate()
+
+    def nodes(self) -> list[list[int]]:
+        """The shards that are worked off by one task: eight that lie together where there are many, else each by itself."""
+        count = len(self.shards)
+        if count < 2 * BRANCHES * max(1, sum(self.workers.values())):
+            return [[number] for number in range(count)]
+        nodes = []
+        for first in range(0, count, BRANCHES):
+            node = list(range(first, min(first + BRANCHES, count)))
+            together = len({self.holders[number] for number in node}) == 1
+            nodes += [node] if together else [[number] for number in node]
+        return nodes

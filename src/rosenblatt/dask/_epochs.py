@@ -1,0 +1,240 @@
+"""The work of a worker: an epoch over some of its shards, each from the same weights, and the sum of what they changed."""
+
+import dataclasses
+import functools
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import protocol
+from rosenblatt.compiling import load_module, step_source
+from rosenblatt.model import Model, Rule
+from rosenblatt.runs import Run
+
+from ._mixing import coordinates_of
+from ._partials import Note, Packed, Partial, packed_sums, size_of, unpack_into
+from ._shards import Shard
+
+__all__ = ["Judgement", "Order", "Recipe", "judge", "learn_shards", "place_of_worker"]
+
+Array = NDArray[Any]
+Parts = list[Array | Packed]
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """How to make the model that everybody has.
+
+    The step function goes along as its source. A worker needs no more of the learner, above all not scikit-learn, which would
+    take a hundred megabytes there; and a rule that stands in somebody's own script need not be installed on the workers.
+    """
+
+    kind: type[Model]
+    rule: Rule
+    source: str | None
+    readout: str
+    n_features: int
+    dtype: str
+    classes: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, model: Model) -> "Recipe":
+        """The recipe of a model."""
+        source = step_source(model.rule.step)
+        bare = model.rule if source is None else dataclasses.replace(model.rule, step=_missing)
+        name = None if source is None else f"{model.rule.step.__name__}\n{source.replace('@njit(**OPTIONS)', '')}"
+        return cls(type(model), bare, name, model.readout, model.n_features, model.dtype.name, tuple(model.classes))
+
+    def model(self) -> Model:
+        """A new one."""
+        rule = self.rule
+        if self.source is not None:
+            rule = dataclasses.replace(rule, step=_step(self.source))
+        model = self.kind(rule, readout=self.readout, n_features=self.n_features, dtype=self.dtype)
+        model.add_class(*self.classes)
+        return model
+
+
+def _missing(margin: float) -> float:
+    """Stands for a step function that goes along as its source."""
+    raise NotImplementedError
+
+
+@functools.cache
+def _step(source: str) -> Any:
+    """The step function of a source whose first line is its name; from a file, so that its compiled form is kept."""
+    name, _, text = source.partition("\n")
+    return getattr(load_module(f"step_{name}", text), name)
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """What is to be done in an epoch.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        The model.
+    identity : str
+        A name for the training run, under which workers keep what they will need again.
+    epoch : int
+        How many were done before. It is the version of the weights, too.
+    run : Run
+        Seed, shuffling and what is set aside.
+    mixing : {"mistakes", "uniform", "examples"}
+        What a shard's share is.
+    alone : bool
+        Whether there is one shard only, so that its weights are the result.
+    """
+
+    recipe: Recipe
+    identity: str
+    epoch: int
+    run: Run
+    mixing: str
+    alone: bool
+
+
+_lock = threading.Lock()
+_kept: dict[str, tuple[int, list[Array]]] = {}
+_models = threading.local()
+
+
+def _arrays(order: Order, base: Parts, changes: Sequence[Parts]) -> tuple[list[Array], int]:
+    """The weights in full, and how many bytes had to come here for them; those of the last epoch are kept to apply changes to."""
+    with _lock:
+        version, arrays = _kept.get(order.identity, (-1, []))
+        if version == order.epoch:
+            return arrays, 0
+        if order.epoch - len(changes) <= version < order.epoch:
+            changes = changes[version - order.epoch :]
+            arrays = [array.copy() for array in arrays]  # who is late may still read the old ones
+            received = 0
+        else:
+            arrays = [np.array(part) for part in base]
+            received = size_of(base)
+        for parts in changes:
+            received += size_of(parts)
+            for array, part in zip(arrays, parts, strict=True):
+                unpack_into(array, part)
+        _kept.clear()  # a worker has one run at a time; should there be two, the other fetches its weights again
+        _kept[order.identity] = order.epoch, arrays
+        return arrays, received
+
+
+def _model(order: Order) -> Model:
+    """The model of this thread, used again while the run lasts."""
+    if getattr(_models, "identity", None) != order.identity:
+        _models.model, _models.identity = order.recipe.model(), order.identity
+    model: Model = _models.model
+    return model
+
+
+def place_of_worker() -> str:
+    """The address of the worker that runs this; empty elsewhere."""
+    try:
+        from distributed import get_worker
+
+        return str(get_worker().address)
+    except (ImportError, ValueError):
+        return ""
+
+
+def learn_shards(
+    shards: Sequence[Shard], numbers: Sequence[int], base: Parts, changes: Sequence[Parts], order: Order
+) -> Partial:
+    """One epoch over each of some shards, every one from the same weights.
+
+    Parameters
+    ----------
+    shards, numbers
+        The shards and their numbers.
+    base, changes
+        Earlier weights in full, and what has changed since, epoch by epoch.
+    order : Order
+        What to do.
+    """
+    start, received = _arrays(order, base, changes)
+    model = _model(order)
+    coordinates = coordinates_of(model)
+    totals: list[Any] | None = None
+    whole: list[Array] | None = None
+    averages: list[Any] = []
+    origin: list[Array] = []
+    notes = []
+    ready = False
+    place = place_of_worker()
+    for shard, number in zip(shards, numbers, strict=True):
+        table = shard.table()
+        began = time.perf_counter()
+        visits, _ = shard.visits(order.run, order.epoch, number)
+        seconds = time.perf_counter() - began
+        if ready:
+            coordinates.clear()
+        else:
+            coordinates.install(start)
+        if totals is None:
+            origin = coordinates.base(start)
+            totals = [np.zeros(part.size) for part in origin]
+            averages = [np.zeros(part.size) for part in start[:2]] if coordinates.averaging else []
+        began = time.perf_counter()
+        try:
+            model.run(table, shard.codes, shard.weights, visits)
+        except ValueError as error:
+            raise ValueError(f"{shard.place}: {error}") from None
+        seconds += time.perf_counter() - began
+        counts, sums = model.state.counts, model.state.sums
+        note = Note(
+            number, int(visits.size), int(counts[protocol.MISTAKES]), int(counts[protocol.UPDATES]),
+            float(sums[protocol.LOSS]), float(sums[protocol.AGE]), float(sums[protocol.STEPS]), float(sums[protocol.REACH]),
+        )  # fmt: skip
+        note.share = {
+            "mistakes": float(note.updates),
+            "uniform": 1.0 if note.examples else 0.0,
+            "examples": note.age,
+        }[order.mixing]
+        note.seconds, note.place = seconds, f"{place} {threading.get_ident()}"
+        notes.append(note)
+        if order.alone:
+            whole = [array.copy() for array in coordinates.start()]
+        share = 0.0 if order.alone else note.share
+        ready = not note.updates or coordinates.collect(totals, share, origin, averages, start)
+    return Partial(
+        sum(note.share for note in notes), packed_sums(totals or []), packed_sums(averages), notes, place,
+        received, whole,
+    )  # fmt: skip
+
+
+@dataclasses.dataclass
+class Judgement:
+    """How weights did on examples that they have not learned."""
+
+    examples: int = 0
+    mistakes: int = 0
+
+
+def judge(
+    shards: Sequence[Shard], start: Sequence[Array], readout: Sequence[Array], order: Order, held: bool
+) -> Judgement:
+    """Predict the examples set aside (or all of them) with the readout of the model; `readout`: its average, if it has one."""
+    model = _model(order)
+    coordinates_of(model).install(start)
+    result = Judgement()
+    for shard in shards:
+        table = shard.table()
+        rows = shard.visits(order.run, 0, 0)[1] if held else np.flatnonzero(shard.codes >= 0)
+        if not rows.size:
+            continue
+        if readout:
+            w = np.array(readout[0], dtype=model.dtype).reshape(model.state.w.shape)
+            scores = model.raw_scores(table, w, np.array(readout[1]), rows)
+        else:
+            scores = model.scores(table)[rows]
+        guess = (scores[:, 0] >= 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        result.examples += int(rows.size)
+        result.mistakes += int((guess != shard.codes[rows]).sum())
+    return result

@@ -1,0 +1,184 @@
+"""The estimators whose `fit` runs on a cluster."""
+
+import dataclasses
+import functools
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+import rosenblatt
+from rosenblatt.checks import as_before_on_failure
+
+from ._fit import train
+
+__all__ = [
+    "ALMA",
+    "AROW",
+    "ROMMA",
+    "AveragedPerceptron",
+    "ClusterFit",
+    "MarginPerceptron",
+    "ParallelPerceptron",
+    "PassiveAggressive",
+    "Perceptron",
+    "SecondOrderPerceptron",
+    "SoftConfidenceWeighted",
+    "Winnow",
+]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClusterFit:
+    """The `fit` of an estimator on a Dask cluster; stands before the estimator for one machine among the bases.
+
+    Parameters
+    ----------
+    mixing : {"mistakes", "uniform", "examples"}, default="mistakes"
+        What a shard's weights count by in the mixture.
+    shards : int or None, default=None
+        How many shards to make of an array or of files; partitions of Dask's collections are shards as they are.
+    """
+
+    mixing: str = "mistakes"
+    shards: int | None = None
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+        *,
+        validation: Any = None,
+        client: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        reading: Mapping[str, Any] | None = None,
+        progress: bool = False,
+    ) -> Self:
+        """Learn from shards, for as many epochs as it takes.
+
+        Parameters
+        ----------
+        X, y, coef_init, intercept_init, sample_weight, validation, client, checkpoint, reading, progress
+            As in `rosenblatt.dask.train`.
+
+        Returns
+        -------
+        self
+        """
+        with as_before_on_failure(self):
+            train(
+                self, X, y, coef_init, intercept_init, sample_weight, validation=validation, client=client, mixing=self.mixing,
+                shards=self.shards, checkpoint=checkpoint, reading=reading, progress=progress,
+            )  # fmt: skip
+        return self
+
+    def to_local(self) -> Any:
+        """The same model as an estimator for one machine, which is what `save` writes."""
+        learner = next(base for base in type(self).__mro__ if base.__module__.startswith("rosenblatt.learners."))
+        own = {field.name for field in dataclasses.fields(ClusterFit)}
+        estimator = learner(**{name: value for name, value in vars(self).items() if name in _names(learner)})
+        vars(estimator).update({n: v for n, v in vars(self).items() if n not in own and n not in _names(learner)})
+        return estimator
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file; `rosenblatt.load` reads it as an estimator for one machine."""
+        self.to_local().save(path)
+
+    def predict(self, X: Any) -> Any:
+        """The classes; of a Dask array or dataframe as a Dask collection, block by block."""
+        return self._blockwise("predict", X)
+
+    def decision_function(self, X: Any) -> Any:
+        """The scores; of a Dask array or dataframe as a Dask collection, block by block."""
+        return self._blockwise("decision_function", X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of examples that are predicted rightly."""
+        guess = self.predict(X)
+        if not type(guess).__module__.startswith("dask"):
+            from sklearn.metrics import accuracy_score
+
+            return float(accuracy_score(y, guess, sample_weight=sample_weight))
+        right = guess == y
+        return float(right.mean().compute())
+
+    def _blockwise(self, method: str, X: Any) -> Any:
+        estimator = self.to_local()
+        kind = type(X).__module__
+        if not kind.startswith("dask"):
+            return getattr(estimator, method)(X)
+        work = functools.partial(_call, method, estimator)
+        if kind.startswith("dask.array"):
+            example = np.asarray(work(np.zeros((1, X.shape[1]), X.dtype)))
+            drop = {"drop_axis": 1} if example.ndim == 1 else {"chunks": (X.chunks[0], (example.shape[1],))}
+            whole = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+            return whole.map_blocks(work, dtype=example.dtype, **drop)
+        return X.map_partitions(work, meta=np.asarray(work(X._meta_nonempty))[:0])
+
+
+def _call(method: str, estimator: Any, X: Any) -> Any:
+    return getattr(estimator, method)(X)
+
+
+def _names(learner: Any) -> set[str]:
+    return {field.name for field in dataclasses.fields(learner)}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Perceptron(ClusterFit, rosenblatt.Perceptron):
+    """The perceptron on shards: its mistakes, weighted as the shards are mixed, are at most (R / γ)²."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AveragedPerceptron(ClusterFit, rosenblatt.AveragedPerceptron):
+    """The averaged perceptron on shards: every weight vector that judged an example counts once, whatever its shard."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MarginPerceptron(ClusterFit, rosenblatt.MarginPerceptron):
+    """The perceptron with a margin, on shards."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PassiveAggressive(ClusterFit, rosenblatt.PassiveAggressive):
+    """Passive-aggressive learning on shards."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Winnow(ClusterFit, rosenblatt.Winnow):
+    """Winnow on shards; the logarithms of the weights are mixed, so that a mixture is one of Winnow's own steps."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ALMA(ClusterFit, rosenblatt.ALMA):
+    """The approximate large margin algorithm on shards; the number of steps is mixed as the weights are."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ROMMA(ClusterFit, rosenblatt.ROMMA):
+    """The relaxed online maximum margin algorithm on shards."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SecondOrderPerceptron(ClusterFit, rosenblatt.SecondOrderPerceptron):
+    """The second-order perceptron on shards; Σ⁻¹ and Σ⁻¹w are mixed."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AROW(ClusterFit, rosenblatt.AROW):
+    """AROW on shards; Σ⁻¹ and Σ⁻¹w are mixed, so that a shard that is sure of a weight has the say about it."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SoftConfidenceWeighted(ClusterFit, rosenblatt.SoftConfidenceWeighted):
+    """Soft confidence-weighted learning on shards; Σ⁻¹ and Σ⁻¹w are mixed."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ParallelPerceptron(ClusterFit, rosenblatt.ParallelPerceptron):
+    """A committee of perceptrons on shards; each perceptron is mixed with its twins."""

@@ -1,0 +1,376 @@
+"""Training from beginning to end: connect, load, run the epochs, and give the estimator what a fitted one has."""
+
+import dataclasses
+import functools
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rosenblatt import protocol
+from rosenblatt.cli._progress import Bar
+from rosenblatt.data import Encoder, open_stream
+from rosenblatt.data.vocabulary import Vocabulary
+from rosenblatt.model import Model
+from rosenblatt.model_file import save
+from rosenblatt.runs import Run
+from rosenblatt.table import Table
+
+from ._agreement import check_mixable, joined_classes, joined_features, new_model
+from ._cluster import connected
+from ._data import Data
+from ._epochs import Judgement
+from ._mixing import MIXINGS
+from ._sources import Source, make_source
+from ._training import Trainer, told
+
+__all__ = ["new_run", "train"]
+
+
+def train(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    coef_init: Any = None,
+    intercept_init: Any = None,
+    sample_weight: Any = None,
+    *,
+    validation: Any = None,
+    client: Any = None,
+    mixing: str = "mistakes",
+    shards: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = True,
+    reading: Mapping[str, Any] | None = None,
+    progress: bool = False,
+    run: Run | None = None,
+    on_epoch: Callable[[Run], None] | None = None,
+    asked_to_stop: Callable[[], bool] | None = None,
+    source: Source | None = None,
+) -> Any:
+    """Train a learner of this library on a Dask cluster, by iterative parameter mixing.
+
+    Each shard runs an epoch from the common weights, then the weights of all are mixed (McDonald, Hall and Mann 2010). Examples
+    stay on their workers. The result depends on the shards and the seed, not on who did what, nor on workers that were lost.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A linear learner that goes example by example. It is trained in place; `max_iter`, `tol`, `n_iter_no_change`,
+        `shuffle`, `random_state`, `early_stopping`, `validation_fraction` and `class_weight` mean what they always do.
+    X : dask array, dataframe or bag, list of delayed partitions, array, or files
+        Partitions are the shards. A bag holds pairs (features, label); a delayed partition is a tuple (X, y) or
+        (X, y, sample_weight); an array in memory and files, by name or pattern, are cut into shards.
+    y : dask array or series, str or array, default=None
+        The labels; for a dataframe the name of their column will do. None for bags, partitions and files, which hold them.
+    coef_init, intercept_init : arrays, default=None
+        Weights to start from, as in the estimators' `fit`.
+    sample_weight : dask array or array, default=None
+        How much each example counts.
+    validation : tuple or path, default=None
+        (X, y) in memory or of Dask arrays, or files: training stops when the accuracy on them no longer rises by `tol`.
+    client : distributed.Client, str or None, default=None
+        A client, the address of a scheduler, "local" or "local:4"; None: the client in use.
+    mixing : {"mistakes", "uniform", "examples"}, default="mistakes"
+        What a shard's weights count by in the mixture: its updates in this epoch, one each, or its examples.
+    shards : int or None, default=None
+        How many shards to make of an array (8 by default) or of files (of 32 MiB by default, 8 at least). More shards use more
+        workers and need more epochs.
+    checkpoint : path, default=None
+        A model file that is written after each epoch. If it is there and its shards are these, training goes on from it.
+    resume : bool, default=True
+        Whether to go on from the checkpoint if it is there; False starts anew and replaces it.
+    reading : mapping, default=None
+        How to read files: the options of `rosenblatt.data.open_stream` (format, label, header, bits, types, …).
+    progress : bool, default=False
+        Show a bar on a terminal.
+    run : Run, default=None
+        A run to take up, for those who keep it themselves.
+    on_epoch : callable, default=None
+        Called after each epoch with the run.
+    asked_to_stop : callable, default=None
+        Asked after each epoch whether to stop.
+    source : Source, default=None
+        Shards that were made before, in place of X.
+
+    Returns
+    -------
+    estimator
+        The same, fitted: with `model_`, `mistakes_per_epoch_`, `history_` (one dict for each epoch, with the mistakes of every
+        shard, Σ μᵢkᵢ, seconds and bytes moved) and `weighted_mistakes_`.
+    """
+    check_mixable(estimator)
+    estimator._check_parameters()
+    if mixing not in MIXINGS:
+        raise ValueError(
+            f"`mixing` must be one of {', '.join(MIXINGS)}; got {mixing!r}. 'mistakes' gives shards that learn more a larger say."
+        )
+    if shards is not None and not (type(shards) is int and shards > 0):
+        raise ValueError(
+            f"`shards` must be a whole number of at least 1; got {shards!r}. Leave it out for the default."
+        )
+    with connected(client) as cluster, Bar("loading", not progress) as bar:
+        given = make_source(cluster, X, y, sample_weight, shards, reading) if source is None else source
+        data = Data(cluster, given)
+        asked = new_run(estimator) if run is None else run
+        with told(checkpoint, asked):
+            trainer, encoder = _prepared(estimator, data, asked, mixing, bar, (coef_init, intercept_init))
+            trainer.asked = shards
+            if resume:
+                _resume(estimator, trainer, checkpoint)
+            if validation is not None:
+                trainer.validation = _validation(cluster, validation, trainer, encoder)
+            _epochs(estimator, trainer, encoder, bar, checkpoint, on_epoch, asked_to_stop)
+    if run is None:
+        _warn(estimator, trainer.run)
+    return estimator
+
+
+def new_run(estimator: Any) -> Run:
+    """How an estimator wants to be trained."""
+    seed = estimator.random_state
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
+        from sklearn.utils import check_random_state
+
+        seed = check_random_state(seed).randint(2**31 - 1)
+    return Run(
+        epochs=estimator.max_iter,
+        shuffle=estimator.shuffle,
+        seed=int(seed),
+        holdout=float(estimator.validation_fraction) if estimator.early_stopping else 0.0,
+        tol=estimator.tol,
+        patience=estimator.n_iter_no_change,
+    )
+
+
+def _prepared(
+    estimator: Any, data: Data, run: Run, mixing: str, bar: Bar, start: tuple[Any, Any]
+) -> tuple[Trainer, Encoder | None]:
+    """Load the shards, agree on classes and features, and make the model."""
+    bar.title = "loading"
+    facts = data.load(lambda done, total: bar.update(done, total, f"{done} of {total} shards"))
+    classes, counts = joined_classes(facts)
+    name = type(estimator).__name__
+    if not sum(counts.values()):
+        raise ValueError(
+            f"{name} needs labelled examples; the shards hold none. Check the label's column and the format."
+        )
+    if len(classes) < 2:
+        raise ValueError(
+            f"The labels of {name} must hold at least 2 classes; got 1 class, {classes[0]!r}. Check that y is the label column."
+        )
+    width, columns, names = joined_features(facts, data.source)
+    encoder = data.source.encoder
+    if encoder is not None:
+        if names is not None:
+            encoder.vocabulary = Vocabulary(names)
+        elif encoder.family == "numbered":
+            encoder.width = max(encoder.width, width)
+        width = encoder.n_features
+    model, recipe = new_model(estimator, facts, classes, width)
+    estimator._start(model, *start)
+    estimator._check_can_move(model)
+    factors = None
+    if estimator.class_weight is not None:
+        factors = _class_factors(estimator.class_weight, classes, counts)
+    data.settle(classes, columns, width, recipe.dtype, factors)
+    if encoder is None and names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif facts[0].columns is not None:
+        estimator.feature_names_in_ = np.array(facts[0].columns, dtype=object)
+    return Trainer(data, model, recipe, run, mixing), encoder
+
+
+def _class_factors(wanted: Any, classes: list[Any], counts: dict[Any, int]) -> list[float]:
+    if isinstance(wanted, str):
+        total = sum(counts.values())
+        return [total / (len(classes) * max(1, counts.get(label, 0))) for label in classes]
+    return [float(wanted.get(label, 1.0)) for label in classes]
+
+
+# ---- epochs ----
+
+
+def _epochs(
+    estimator: Any,
+    trainer: Trainer,
+    encoder: Encoder | None,
+    bar: Bar,
+    checkpoint: Any,
+    on_epoch: Callable[[Run], None] | None,
+    asked_to_stop: Callable[[], bool] | None,
+) -> None:
+    run = trainer.run
+    while not (reason := run.finished()):
+        bar.title = f"epoch {len(run.done) + 1}"
+        trainer.on_shards = functools.partial(
+            bar.update, note=f"{trainer.data.shards and len(trainer.data.shards)} shards"
+        )
+        made = trainer.epoch()
+        run.done.append(made)
+        bar.clear()
+        if getattr(estimator, "verbose", 0):
+            print(
+                f"epoch {len(run.done)}: {made.mistakes} mistakes, {made.updates} updates, Σμk {made.weighted_mistakes:.6g}, "
+                f"{made.seconds:.2f} s, {made.bytes_moved / 1e6:.2f} MB moved"
+            )
+        if checkpoint is not None:
+            _finish(estimator, trainer, encoder)
+            save(plain(estimator), checkpoint)
+        if on_epoch is not None:
+            on_epoch(run)
+        if asked_to_stop is not None and asked_to_stop():
+            reason = "interrupted"
+            break
+    run.stopped = reason
+    _finish(estimator, trainer, encoder)
+    if checkpoint is not None:
+        save(plain(estimator), checkpoint)
+
+
+def _finish(estimator: Any, trainer: Trainer, encoder: Encoder | None) -> None:
+    """Give the estimator what a fitted one has."""
+    model, run = trainer.model, trainer.run
+    model.state.counts[protocol.POSITION] = 0
+    estimator.model_ = model
+    estimator.n_features_in_ = model.n_features
+    estimator.n_iter_ = len(run.done)
+    estimator.mistakes_per_epoch_ = np.array([epoch.mistakes for epoch in run.done])
+    estimator.updates_per_epoch_ = np.array([epoch.updates for epoch in run.done])
+    estimator.loss_per_epoch_ = np.array([epoch.loss / max(1, epoch.examples) for epoch in run.done])
+    estimator.converged_ = run.finished() == "no mistakes" or run.stopped == "no mistakes"
+    estimator.history_ = [dataclasses.asdict(epoch) for epoch in run.done]
+    estimator.weighted_mistakes_ = float(sum(getattr(epoch, "weighted_mistakes", 0.0) for epoch in run.done))
+    estimator.training_ = {**getattr(estimator, "training_", {}), "run": run.to_json(), "shards": _fingerprint(trainer)}
+    if encoder is not None:
+        estimator.encoder_ = encoder
+    estimator._name_features(model)
+
+
+def _fingerprint(trainer: Trainer) -> dict[str, Any]:
+    """What a run must find again to go on with the same result."""
+    return {
+        "asked": trainer.asked,
+        "examples": [facts.examples for facts in trainer.data.facts],
+        "features": trainer.model.n_features,
+        "classes": list(trainer.model.classes),
+        "mixing": trainer.mixing,
+        "dtype": trainer.recipe.dtype,
+    }
+
+
+def _resume(estimator: Any, trainer: Trainer, checkpoint: Any) -> None:
+    """Go on from a checkpoint if there is one."""
+    if checkpoint is None or not Path(checkpoint).exists():
+        return
+    from rosenblatt._load import load
+
+    kept = load(
+        checkpoint, **({} if type(estimator).__module__.startswith("rosenblatt.") else {"rule": type(estimator)})
+    )
+    training = getattr(kept, "training_", {})
+    mine, theirs = _fingerprint(trainer), training.get("shards")
+    changed = sorted(key for key, value in mine.items() if (theirs or {}).get(key) != value)
+    same_rule = type(kept).__name__ == type(estimator).__name__ and kept.model_.rule.params == trainer.model.rule.params
+    if changed or not same_rule:
+        what = f"its {changed[0]} are others" if changed else f"it is a {type(kept).__name__} with other parameters"
+        raise ValueError(
+            f"The checkpoint must be of this learner on these shards; {os.fspath(checkpoint)} is not: {what}. Delete it to start "
+            "anew, or name another file."
+        )
+    before = Run.from_json(training["run"])
+    before.epochs, before.stopped = trainer.run.epochs, ""
+    vars(trainer.run).update(vars(before))
+    _transplant(kept.model_, trainer)
+
+
+def _transplant(model: Model, trainer: Trainer) -> None:
+    """Take up a model that was saved."""
+    trainer.model = model
+    trainer.__post_init__()
+
+
+# ---- examples to decide by ----
+
+
+def _validation(cluster: Any, validation: Any, trainer: Trainer, encoder: Encoder | None) -> Any:
+    trainer.run.holdout = 0.0
+    if isinstance(validation, str | os.PathLike) or (
+        isinstance(validation, list) and all(isinstance(name, str | os.PathLike) for name in validation)
+    ):
+        if encoder is None:
+            raise ValueError(
+                "`validation` may name files where training reads files, too; got files beside arrays. Pass (X, y)."
+            )
+        frozen = Encoder.from_json(encoder.to_json())
+        frozen.freeze()
+        return functools.partial(_judge_files, validation, frozen)
+    if not isinstance(validation, tuple) or len(validation) != 2:
+        raise ValueError(
+            f"`validation` must be a pair (X, y) or files; got a {type(validation).__name__}. Pass one of these."
+        )
+    if type(validation[0]).__module__.startswith("dask"):
+        data = Data(cluster, make_source(cluster, *validation))
+        facts = data.load()
+        width, columns, _ = joined_features(facts, data.source)
+        _check_width(width, trainer)
+        data.settle(trainer.model.classes, columns, width, trainer.recipe.dtype, None)
+        return data
+    X, y = validation
+    X = X.to_numpy() if hasattr(X, "to_numpy") else X
+    X = X if hasattr(X, "tocsr") else np.asarray(X)
+    _check_width(X.shape[1], trainer)
+    known = trainer.model.class_number
+    codes = np.array([known.get(label, -1) for label in np.ravel(np.asarray(y)).tolist()], np.int64)
+    return functools.partial(_judge_here, Table(X, trainer.recipe.dtype), codes)
+
+
+def _check_width(width: int, trainer: Trainer) -> None:
+    if width != trainer.model.n_features:
+        raise ValueError(
+            f"The examples to decide by must have the features of the shards, {trainer.model.n_features}; got {width}. Prepare "
+            "both in the same way."
+        )
+
+
+def _wrong(scores: Any, codes: Any) -> Judgement:
+    guess = (scores[:, 0] >= 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return Judgement(int(codes.size), int((guess != codes).sum()))
+
+
+def _judge_here(table: Table, codes: Any, model: Model) -> Judgement:
+    return _wrong(model.scores(table), codes)
+
+
+def _judge_files(paths: Any, encoder: Encoder, model: Model) -> Judgement:
+    result = Judgement()
+    stream = open_stream(paths, encoder=encoder)
+    for batch in stream:
+        known = np.array(
+            [model.class_number.get(label, len(model.classes)) for label in stream.labels] + [-1], np.int64
+        )
+        kept = np.flatnonzero(batch.codes >= 0)
+        part = _wrong(model.scores(batch.table(model.n_features, model.dtype))[kept], known[batch.codes[kept]])
+        result = Judgement(result.examples + part.examples, result.mistakes + part.mistakes)
+    return result
+
+
+def plain(estimator: Any) -> Any:
+    """The estimator for one machine with the same parameters and weights; it is what files hold."""
+    to_local = getattr(estimator, "to_local", None)
+    return estimator if to_local is None else to_local()
+
+
+def _warn(estimator: Any, run: Run) -> None:
+    if run.stopped == "epochs" and run.tol is not None:
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"{type(estimator).__name__} stopped after max_iter={run.epochs} epochs while still improving. Raise max_iter, or "
+            "set tol=None to train for that many epochs without this warning.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,139 @@
+"""What travels between workers: arrays or what has changed in them, and sums over shards, formed in a fixed order."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.table import writable
+
+from ._kernels import kernels
+
+__all__ = [
+    "Note",
+    "Packed",
+    "Partial",
+    "add_partials",
+    "changes",
+    "dense",
+    "pack",
+    "packed_sums",
+    "size_of",
+    "unpack_into",
+]
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class Packed(NamedTuple):
+    """An array of which most entries are as they were: the places of the others, and what stands there."""
+
+    indices: Array
+    values: Array
+    size: int
+
+
+def pack(array: Array, changed: Array) -> Array | Packed:
+    """The changed places of a flat array, or all of it where that takes less room."""
+    width = 4 if array.size < 2**31 else 8
+    if changed.size * (width + array.itemsize) >= array.nbytes:
+        return array
+    indices = changed.astype(np.int32 if width == 4 else np.int64)  # a copy, which holds on to nothing larger
+    return Packed(indices, array[changed], array.size)
+
+
+def changes(now: Sequence[Array], before: Sequence[Array]) -> list[Array | Packed]:
+    """The arrays `now` as what differs from `before`."""
+    return [pack(new.ravel(), np.flatnonzero(new.ravel() != old.ravel())) for new, old in zip(now, before, strict=True)]
+
+
+def unpack_into(array: Array, part: Array | Packed) -> None:
+    """Set what a part says."""
+    if isinstance(part, Packed):
+        array[part.indices] = part.values
+    else:
+        array[...] = part
+
+
+def size_of(parts: Sequence[Array | Packed]) -> int:
+    """The bytes of what travels."""
+    return sum(p.indices.nbytes + p.values.nbytes if isinstance(p, Packed) else p.nbytes for p in parts)
+
+
+@dataclasses.dataclass
+class Note:
+    """What happened to one shard in one epoch."""
+
+    shard: int
+    examples: int = 0
+    mistakes: int = 0
+    updates: int = 0
+    loss: float = 0.0
+    age: float = 0.0
+    steps: float = 0.0
+    reach: float = 0.0
+    share: float = 0.0
+    seconds: float = 0.0
+    place: str = ""
+
+
+@dataclasses.dataclass
+class Partial:
+    """The sum over some shards: of their shares, and of their differences times their shares."""
+
+    share: float
+    totals: list[Array | Packed]
+    averages: list[Array | Packed]
+    notes: list[Note]
+    place: str = ""
+    moved: int = 0
+    whole: list[Array] | None = None
+    """What the next epoch starts from, if there is one shard only: nothing is to be mixed, so nothing is rounded."""
+
+    def __sizeof__(self) -> int:
+        return 1000 + size_of(self.totals) + size_of(self.averages)
+
+
+def packed_sums(totals: Sequence[Floats]) -> list[Array | Packed]:
+    """Sums as what is not 0 in them."""
+    packed = []
+    for total in totals:
+        indices = np.empty(total.size + 1, np.int32 if total.size < 2**31 else np.int64)  # one more than can be needed
+        packed.append(pack(total, indices[: kernels().find_nonzero(total, indices)]))
+    return packed
+
+
+def add_partials(partials: Sequence[Partial], place: str = "") -> Partial:
+    """The sum of partial sums, in their order."""
+    first = partials[0]
+    sums: list[list[Floats]] = []
+    for kind in ("totals", "averages"):
+        row = []
+        for number, example in enumerate(getattr(first, kind)):
+            total = np.zeros(example.size)
+            for partial in partials:
+                part = getattr(partial, kind)[number]
+                if isinstance(part, Packed):
+                    kernels().add_packed(total, writable(part.indices), writable(part.values))
+                else:
+                    total += part
+            row.append(total)
+        sums.append(row)
+    moved = sum(partial.moved for partial in partials)
+    moved += sum(size_of(partial.totals) + size_of(partial.averages) for partial in partials if partial.place != place)
+    return Partial(
+        sum(partial.share for partial in partials), packed_sums(sums[0]), packed_sums(sums[1]),
+        [note for partial in partials for note in partial.notes], place, moved,
+    )  # fmt: skip
+
+
+def dense(part: Array | Packed) -> Array:
+    """A sum in full."""
+    if not isinstance(part, Packed):
+        return part
+    total = np.zeros(part.size)
+    total[part.indices] = part.values
+    return total

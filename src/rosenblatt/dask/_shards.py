@@ -1,0 +1,341 @@
+"""Examples where they lie: what a worker loads, what it tells about it, and what it keeps for the epochs."""
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data import Encoder, open_stream
+from rosenblatt.data.batch import compact, join
+from rosenblatt.data.encoder import Moments
+from rosenblatt.data.spans import Span, aligned, needs_scan
+from rosenblatt.records import kind_of_label
+from rosenblatt.rows import CSR
+from rosenblatt.runs import Run
+from rosenblatt.table import Table, writable
+
+__all__ = [
+    "Facts",
+    "Loaded",
+    "Piece",
+    "Shard",
+    "facts_of",
+    "load_files",
+    "load_pairs",
+    "load_table",
+    "moments_of",
+    "same",
+    "settle",
+]
+
+Array = NDArray[Any]
+
+Piece = tuple[str, Span | None]
+"""A file, and the part of it that is meant; None: all of it."""
+
+
+@dataclasses.dataclass
+class Loaded:
+    """Examples with labels and features numbered in the order in which they arrived here.
+
+    Attributes
+    ----------
+    rows : CSR or ndarray
+        The features.
+    codes : ndarray of int64
+        For each row the place of its label in `labels`; -1 where it has none.
+    weights : ndarray of float64
+        The importance of each row; empty where all count the same.
+    labels : list
+        The labels.
+    width : int
+        How many columns there are.
+    names : list of str or None
+        What the columns are called, where they were numbered here; None: the numbers are the same everywhere.
+    columns : list of str or None
+        The columns of a frame, which must be the same everywhere.
+    """
+
+    rows: Any
+    codes: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    labels: list[Any]
+    width: int
+    names: list[str] | None = None
+    columns: list[str] | None = None
+    place: str = ""
+
+    def __sizeof__(self) -> int:
+        return 1000 + _bytes(self.rows, self.codes, self.weights)
+
+
+@dataclasses.dataclass
+class Facts:
+    """What the driver must know of a shard before any can learn; everything but its examples."""
+
+    examples: int
+    labels: list[Any]
+    counts: list[int]
+    width: int
+    dtype: str
+    sparse: bool
+    names: list[str] | None
+    columns: list[str] | None
+    bytes: int
+    place: str
+
+
+@dataclasses.dataclass
+class Shard:
+    """Examples as the kernels take them.
+
+    Attributes
+    ----------
+    rows, codes, weights
+        As in `Loaded`, but numbered the same everywhere.
+    width : int
+        The number of features of the model.
+    first : int
+        The number of its first example among all.
+    place : str
+        Where the examples come from, for people.
+    """
+
+    rows: Any
+    codes: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    width: int
+    first: int
+    place: str
+
+    def __sizeof__(self) -> int:
+        return 1000 + _bytes(self.rows, self.codes, self.weights)
+
+    def table(self) -> Table:
+        """The rows; what came over the network is marked read-only, for which kernels would be compiled once more."""
+        if isinstance(self.rows, CSR):
+            return Table.of_rows(CSR(*(writable(part) for part in self.rows)), self.width)
+        return Table.of_rows(writable(self.rows), self.width)
+
+    def visits(self, run: Run, epoch: int, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows to learn, in the order of this epoch, and those set aside; decided by seed, epoch and number alone."""
+        labelled = self.codes >= 0
+        aside = run.aside(self.first, self.codes.size)
+        order = np.flatnonzero(labelled & ~aside)
+        rng = np.random.default_rng([run.seed, epoch, number])
+        if run.shuffle == "replacement":
+            order = order[rng.integers(0, max(1, order.size), order.size)]
+        elif run.shuffle:
+            order = rng.permutation(order)
+        return order, np.flatnonzero(labelled & aside)
+
+
+def _bytes(rows: Any, *arrays: Array) -> int:
+    parts = rows if isinstance(rows, CSR) else (rows,)
+    return sum(int(part.nbytes) for part in (*parts, *arrays))
+
+
+# ---- load ----
+
+
+def load_files(pieces: Sequence[Piece], encoder: dict[str, Any], options: dict[str, Any]) -> Loaded:
+    """The examples of parts of files; features and labels that nobody has seen yet get numbers of their own."""
+    known = Encoder.from_json(encoder)
+    started = len(known.vocabulary) if known.family != "numbered" and known.bits is None else 0
+    known.learned_moments = True
+    batches: list[Any] = []
+    labels: dict[Any, int] = {}
+    for stream in _streams(pieces, known, options):
+        for batch in stream:
+            places = np.array([labels.setdefault(label, len(labels)) for label in stream.labels] + [-1], np.int64)
+            small = compact(batch)
+            batches.append(small._replace(codes=places[small.codes]))
+    whole = join(batches)
+    names = known.vocabulary.names()[started:] if known.family != "numbered" and known.bits is None else None
+    if known.dense:
+        names = None
+    if not batches and known.dense:
+        whole = whole._replace(rows=np.zeros((0, known.n_features)))
+    place = ", ".join(_described(piece) for piece in pieces)
+    return Loaded(whole.rows, whole.codes, whole.weights, list(labels), known.n_features, names, None, place)
+
+
+def moments_of(pieces: Sequence[Piece], encoder: dict[str, Any], options: dict[str, Any]) -> Moments:
+    """Mean and spread of the number columns of parts of files."""
+    known = Encoder.from_json({**encoder, "interactions": []})
+    for stream in _streams(pieces, known, options):
+        for _ in stream:
+            pass
+    assert known.moments is not None
+    return known.moments
+
+
+def _streams(pieces: Sequence[Piece], encoder: Encoder, options: dict[str, Any]) -> Any:
+    for name, span in pieces:
+        kind = options["format"]
+        if span is not None and kind != "parquet" and not needs_scan(kind):
+            span = aligned(name, span)  # noqa: PLW2901 - its whole lines
+        yield open_stream(name, encoder=encoder, span=span, threads=1, **options)
+
+
+def _described(piece: Piece) -> str:
+    name, span = piece
+    return name if span is None else f"{name} from {span[0]:,} to {span[1]:,}"
+
+
+def load_table(part: Any, place: str) -> Loaded:
+    """The examples of a partition: (X, y) or (X, y, weights), X an array, a frame or a sparse matrix."""
+    if not isinstance(part, tuple | list) or len(part) not in (2, 3):
+        raise ValueError(
+            f"A partition must be a pair (X, y) or a triple (X, y, sample_weight); {place} is a {type(part).__name__}. "
+            "Return such a tuple from the delayed function."
+        )
+    X, y = part[0], part[1]
+    columns = None
+    if hasattr(X, "columns"):
+        columns, X = [str(name) for name in X.columns], X.to_numpy()
+    if not hasattr(X, "tocsr"):
+        X = np.asarray(X)
+        if X.dtype.kind not in "fiub":
+            raise ValueError(
+                f"The features must be numbers; those of {place} have the type {X.dtype}. Encode categories as numbers before."
+            )
+        if X.dtype not in (np.float32, np.float64):
+            X = X.astype(np.float64)
+        X = np.ascontiguousarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must have rows and columns; that of {place} has {X.ndim} dimension(s). Reshape it.")
+    y = np.ravel(np.asarray(y))
+    weights = np.zeros(0)
+    if len(part) == 3 and part[2] is not None:
+        weights = np.ascontiguousarray(np.asarray(part[2], np.float64).ravel())
+        if not (np.isfinite(weights).all() and (weights >= 0).all()):
+            raise ValueError(
+                f"Sample weights must be finite numbers of at least 0; {place} has others. 1 counts an example once."
+            )
+    if y.shape[0] != X.shape[0] or (weights.size and weights.size != X.shape[0]):
+        raise ValueError(
+            f"X and y must have the same number of rows; {place} has {X.shape[0]} and {y.shape[0]}. Align the partitions."
+        )
+    labels, codes = _numbered(y, place)
+    table = Table(X)
+    rows = table.rows if table.in_place else np.ascontiguousarray(table.rows, table.dtype)
+    return Loaded(rows, codes, weights if X.shape[0] else np.zeros(0), labels, X.shape[1], None, columns, place)
+
+
+def _numbered(y: Array, place: str) -> tuple[list[Any], NDArray[np.int64]]:
+    """The labels, sorted, and for each row the place of its own."""
+    if y.dtype.kind == "f" and y.size and not (np.isfinite(y).all() and (y == np.floor(y)).all()):
+        raise ValueError(
+            f"The labels must be strings, integers or booleans; {place} has {y[0]!r} among them. Round or name the classes."
+        )
+    if y.dtype.kind == "O":
+        kinds = {kind_of_label(label) for label in y.tolist()}
+        if len(kinds) > 1:
+            raise ValueError(
+                f"The labels must all be of one type, such as strings or integers; {place} has {' and '.join(sorted(kinds))}. "
+                "Convert them, for instance with y.astype(str)."
+            )
+    labels, codes = np.unique(y, return_inverse=True)
+    return labels.tolist(), np.ravel(codes).astype(np.int64)
+
+
+def load_pairs(pairs: Sequence[Any], place: str) -> Loaded:
+    """The examples of a partition of a bag: pairs (features, label), features a dict of numbers or a sequence of them."""
+    pairs = list(pairs)
+    if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
+        raise ValueError(
+            f"The items of a bag must be pairs (features, label); {place} has others. Map the bag to such pairs first."
+        )
+    labels, codes = _numbered(np.array([label for _, label in pairs]), place)
+    if not pairs:
+        return Loaded(
+            CSR(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)), codes, np.zeros(0), [], 0, [], None, place
+        )
+    if not isinstance(pairs[0][0], dict):
+        return load_table((np.array([list(x) for x, _ in pairs], np.float64), [label for _, label in pairs]), place)
+    names: dict[str, int] = {}
+    indptr, indices, values = [0], [], []
+    for x, _ in pairs:
+        for name, value in x.items():
+            indices.append(names.setdefault(str(name), len(names)))
+            values.append(value)
+        indptr.append(len(indices))
+    try:
+        numbers = np.array(values, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"The features of an example must be numbers; {place} has others. Turn a category into a feature of its own, for "
+            "instance {'colour=red': 1}."
+        ) from None
+    rows = CSR(np.array(indptr, np.int64), np.array(indices, np.int32), numbers)
+    return Loaded(rows, codes, np.zeros(0), labels, len(names), list(names), None, place)
+
+
+def same(value: Any) -> Any:
+    """What was given: it is computed where it shall lie."""
+    return value
+
+
+# ---- tell and settle ----
+
+
+def facts_of(loaded: Loaded) -> Facts:
+    """What the driver must know."""
+    sparse = isinstance(loaded.rows, CSR)
+    counts = np.bincount(loaded.codes[loaded.codes >= 0], minlength=len(loaded.labels))
+    return Facts(
+        int(loaded.codes.size), loaded.labels, counts.tolist(), loaded.width,
+        (loaded.rows.values if sparse else loaded.rows).dtype.name, sparse, loaded.names, loaded.columns,
+        _bytes(loaded.rows, loaded.codes, loaded.weights), loaded.place,
+    )  # fmt: skip
+
+
+def settle(
+    loaded: Loaded,
+    places: list[int],
+    columns: Array | None,
+    width: int,
+    dtype: str,
+    factors: list[float] | None,
+    first: int,
+) -> Shard:
+    """Number labels and features as everybody does.
+
+    Parameters
+    ----------
+    loaded : Loaded
+        What is here; its arrays are used again.
+    places : list of int
+        The class numbers of its labels.
+    columns : ndarray or None
+        The numbers of its features, where it had its own.
+    width, dtype
+        The features of the model and its float type.
+    factors : list of float or None
+        The weight of each class.
+    first : int
+        The number of its first example among all.
+    """
+    codes = np.array([*places, -1], np.int64)[loaded.codes]
+    rows = loaded.rows
+    if isinstance(rows, CSR):
+        indptr, indices, values = rows.indptr, rows.indices, rows.values.astype(dtype, copy=False)
+        if columns is not None:
+            from scipy.sparse import csr_array
+
+            matrix = csr_array((values.copy(), columns[indices], rows.indptr), shape=(codes.size, width))
+            matrix.sum_duplicates()
+            indptr, indices, values = matrix.indptr, matrix.indices, matrix.data
+        kind = np.int32 if width < 2**31 else np.int64
+        rows = CSR(indptr.astype(np.int64, copy=False), indices.astype(kind, copy=False), values)
+    else:
+        rows = np.ascontiguousarray(rows, dtype)
+    weights = loaded.weights
+    if factors is not None:
+        own = np.array([*factors, 1.0])[codes]
+        weights = own * weights if weights.size else own
+    return Shard(rows, codes, weights, width, first, re.sub(r"^(.{300}).+$", r"\1 …", loaded.place))

@@ -1,0 +1,339 @@
+"""The side of who trains: epoch after epoch weights go out and differences come back.
+
+An epoch is a transaction. The weights before it lie here, so that whatever is lost on the way can be done again and gives the
+same bits: which rows a shard visits follows from the seed, the epoch and the shard's number, and sums are formed in the order of
+these numbers, eight at a time.
+"""
+
+import contextlib
+import dataclasses
+import queue
+import statistics
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from rosenblatt.model import Model
+from rosenblatt.runs import Run, ShardedEpoch
+
+from ._cluster import ClusterError
+from ._data import BRANCHES, Data, Lost
+from ._epochs import Judgement, Order, Recipe, judge, learn_shards, place_of_worker
+from ._mixing import coordinates_of
+from ._partials import Packed, Partial, add_partials, changes, size_of
+
+__all__ = ["Trainer", "told"]
+
+Array = NDArray[Any]
+
+JOINS = 4
+"""So many sums of sums are added up at a time: few, so that neighbours are added on their worker before anything travels."""
+
+RETRIES = 5
+"""So often an epoch is done again when something was lost that only lay on a worker."""
+
+PATIENCE, SLOW = 10.0, 4.0
+"""A task that takes so many seconds, and so many times as long as the others, is given to somebody else as well."""
+
+
+def _add(partials: Sequence[Partial]) -> Partial:
+    """The sum of partial sums; a task."""
+    return add_partials(partials, place_of_worker())
+
+
+@dataclasses.dataclass
+class Trainer:
+    """Trains a model on shards.
+
+    Attributes
+    ----------
+    data : Data
+        The shards.
+    model : Model
+        What has been learned; it lies here and nowhere else between two epochs.
+    recipe : Recipe
+        How workers make a model like it.
+    run : Run
+        How to train, and how far it has come.
+    mixing : str
+        What a shard's share in the mixture is.
+    validation : Data or None
+        Examples to decide by when to stop.
+    asked : int or None
+        How many shards were asked for.
+    on_shards : callable
+        Called with the bytes of the shards done, and of all.
+    """
+
+    data: Data
+    model: Model
+    recipe: Recipe
+    run: Run
+    mixing: str
+    validation: Any = None
+    asked: int | None = None
+    on_shards: Callable[[int, int], None] = lambda done, total: None
+
+    def __post_init__(self) -> None:
+        self.client, self.awaiting = self.data.client, self.data.awaiting
+        self.identity = uuid.uuid4().hex
+        self.coordinates = coordinates_of(self.model)
+        self._base: Any = None
+        self._changes: list[Any] = []
+        self._changed = 0
+        self._sent: list[Array] = []
+
+    # ---- weights out ----
+
+    def _send(self) -> None:
+        """Bring the weights to the cluster: what has changed since the last epoch, or all where that is less."""
+        now = [array.copy() for array in self.coordinates.start()]
+        whole = size_of(now)
+        news = changes(now, self._sent) if self._base is not None else now
+        self._changed += size_of(news)
+        if self._base is None or size_of(news) >= whole or self._changed > 2 * whole or len(self._changes) >= 50:
+            self._base = self.data.scatter([_boxed(now)])[0]
+            self._changes, self._changed = [], 0
+        else:
+            self._changes.append(self.data.scatter([_boxed(news)])[0])
+        self._sent = now
+
+    def _forget_sent(self) -> None:
+        self._base, self._changes, self._changed = None, [], 0
+
+    # ---- an epoch ----
+
+    def epoch(self) -> ShardedEpoch:
+        """One epoch over all shards; what is lost on the way is done again."""
+        began = time.monotonic()
+        for _ in range(RETRIES):
+            try:
+                self.awaiting.check()
+                self._wait_for_workers()
+                self.data.follow()
+                self._send()
+                partial = self._learn()
+                break
+            except Lost as error:
+                reason: Exception = error
+            except (OSError, KeyError, TimeoutError, RuntimeError) as error:
+                if isinstance(error, ClusterError):
+                    raise
+                self.awaiting.check()
+                reason = error
+            self._forget_sent()
+            self.data.renew()
+        else:
+            raise ClusterError(
+                f"The epoch could not be finished in {RETRIES} attempts; the last one ended with: {reason}."
+            )
+        made = self._note(partial)
+        if self.validation is not None or self.run.holdout:
+            result = self._judge()
+            made.held_out, made.held_out_mistakes = result.examples, result.mistakes
+        made.seconds = time.monotonic() - began
+        return made
+
+    def _wait_for_workers(self) -> None:
+        from ._cluster import seconds_to_connect
+
+        try:
+            self.client.wait_for_workers(1, timeout=max(30.0, seconds_to_connect()))
+        except TimeoutError:
+            raise ClusterError(
+                f"The cluster must have a worker; {self.client.scheduler.address} has lost all of its own. Start some, then go "
+                "on from the checkpoint."
+            ) from None
+
+    def _order(self) -> Order:
+        run = dataclasses.replace(self.run, done=[], current=type(self.run.current)())
+        return Order(self.recipe, self.identity, len(self.run.done), run, self.mixing, len(self.data.shards) == 1)
+
+    def _learn(self) -> Partial:
+        order, data = self._order(), self.data
+        mark = f"{len(self.run.done) + 1}-{uuid.uuid4().hex}"
+
+        def task(node: list[int], shards: list[Any], holders: list[str] | None, name: str) -> Any:
+            where = {"workers": holders, "allow_other_workers": True} if holders else {}
+            return self.client.submit(
+                learn_shards, shards, node, self._base, self._changes, order,
+                key=f"{name}-{node[0]}-{mark}", pure=False, **where,
+            )  # fmt: skip
+
+        nodes = data.nodes()
+        tasks = [task(node, [data.shards[n] for n in node], list(data.holders[node[0]]), "epoch") for node in nodes]
+        root = self._tree(nodes, tasks, mark)
+        seconds: dict[str, float] = {}
+        began = time.monotonic()
+        twins: dict[int, Any] = {}
+        bytes_of = {t.key: sum(data.facts[n].bytes for n in node) for node, t in zip(nodes, tasks, strict=True)}
+        total = sum(bytes_of.values())
+        outcome: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for future in (*tasks, root):
+            future.add_done_callback(outcome.put)
+        while True:
+            try:
+                future = outcome.get(timeout=0.25)
+            except queue.Empty:
+                self.awaiting.check()
+                if not twins and self._are_late(seconds, len(tasks), time.monotonic() - began):
+                    twins = self._double(nodes, tasks, seconds, task)
+                if twins and tasks[next(iter(twins))] is not twins[next(iter(twins))]:
+                    tasks = [twins.get(k, t) for k, t in enumerate(tasks)]
+                    bytes_of |= {twin.key: sum(data.facts[n].bytes for n in nodes[k]) for k, twin in twins.items()}
+                    root = self._tree(nodes, tasks, f"again-{mark}")
+                    for twin in (*twins.values(), root):
+                        twin.add_done_callback(outcome.put)
+                continue
+            if future.key != root.key and future.status == "finished":
+                seconds[future.key] = time.monotonic() - began
+                self.on_shards(sum(bytes_of[key] for key in seconds if key in bytes_of), total)
+                continue
+            self.awaiting.finished(future)
+            break
+        for k, twin in twins.items():
+            if twin.status == "finished":
+                for number, shard in zip(nodes[k], self._doubles[k], strict=True):
+                    data.shards[number] = shard  # the next epoch does not wait for the slow one either
+        if twins:
+            data.locate()
+        partial: Partial = self.awaiting.gather([root])[0]
+        partial.moved += size_of(partial.totals) + size_of(partial.averages)
+        return partial
+
+    def _are_late(self, seconds: dict[str, float], count: int, passed: float) -> bool:
+        """Whether most are done and the rest takes far longer than they did."""
+        if not self.data.source.anywhere or len(seconds) < max(1, count // 2) or len(self.data.workers) < 2:
+            return False
+        return passed > max(PATIENCE, SLOW * statistics.median(seconds.values()))
+
+    def _double(
+        self, nodes: list[list[int]], tasks: list[Any], seconds: dict[str, float], task: Callable[..., Any]
+    ) -> dict[int, Any]:
+        """Give the work of those who keep others waiting to somebody else as well, who loads the shards anew.
+
+        They are the workers with tasks that are not done, and those that the scheduler has not heard of. What they have finished
+        is done again, too: who does not answer does not hand it out.
+        """
+        known = self.client.scheduler_info(n_workers=-1)["workers"]
+        slow = {address for address, facts in known.items() if time.time() - facts["last_seen"] > PATIENCE}
+        for node, waiting in zip(nodes, tasks, strict=True):
+            if waiting.key not in seconds:
+                slow |= {holder for number in node for holder in self.data.holders[number]}
+        others = [address for address in self.client.nthreads() if address not in slow]
+        if not others or not slow:
+            return {}
+        where = self.client.who_has(tasks)
+        late = [
+            k
+            for k, waiting in enumerate(tasks)
+            if waiting.key not in seconds or slow.issuperset(where.get(waiting.key, ()))
+        ]
+        self.data.slow |= slow
+        self._forget_sent()
+        self._send()
+        self._doubles = {k: [self.data.again(number, others) for number in nodes[k]] for k in late}
+        return {k: task(nodes[k], self._doubles[k], others, "again") for k in late}
+
+    def _tree(self, nodes: list[list[int]], tasks: list[Any], mark: str) -> Any:
+        """Add the results up, eight at a time, by the numbers of the shards: the order is the same whoever does it."""
+        level: list[tuple[int, Any]] = [
+            (node[0], task) if len(node) == 1 else (node[0] // BRANCHES, task)
+            for node, task in zip(nodes, tasks, strict=True)
+        ]
+        whole = {node[0] // BRANCHES for node in nodes if len(node) > 1}
+        # The first level has been done for the nodes that lie together.
+        rows: list[tuple[int, Any]] = []
+        single: dict[int, list[Any]] = {}
+        for node, (place, task) in zip(nodes, level, strict=True):
+            if len(node) > 1:
+                rows.append((place, task))
+            else:
+                single.setdefault(place // BRANCHES, []).append(task)
+        for place, parts in single.items():
+            assert place not in whole
+            rows.append((place, self._sum(parts, f"sum-{place}-{mark}")))
+        rows.sort(key=lambda row: row[0])
+        height = 1
+        while len(rows) > 1:
+            parents: dict[int, list[Any]] = {}
+            for place, task in rows:
+                parents.setdefault(place // JOINS, []).append(task)
+            rows = [(place, self._sum(parts, f"sum{height}-{place}-{mark}")) for place, parts in parents.items()]
+            height += 1
+        return rows[0][1]
+
+    def _sum(self, parts: list[Any], key: str) -> Any:
+        return parts[0] if len(parts) == 1 else self.client.submit(_add, parts, key=key, pure=False)
+
+    def _note(self, partial: Partial) -> ShardedEpoch:
+        """Mix, and write down what happened."""
+        notes = sorted(partial.notes, key=lambda note: note.shard)
+        self.coordinates.mix(partial)
+        busy: dict[str, float] = {}
+        for note in notes:
+            busy[note.place] = busy.get(note.place, 0.0) + note.seconds
+        shares = [note.share / partial.share if partial.share else 0.0 for note in notes]
+        return ShardedEpoch(
+            examples=sum(note.examples for note in notes),
+            mistakes=sum(note.mistakes for note in notes),
+            updates=sum(note.updates for note in notes),
+            loss=sum(note.loss for note in notes),
+            weighted_mistakes=sum(share * note.mistakes for share, note in zip(shares, notes, strict=True)),
+            bytes_moved=partial.moved,
+            compute_seconds=max(busy.values()),
+            shard_mistakes=[note.mistakes for note in notes],
+            shard_updates=[note.updates for note in notes],
+            shard_mixing=shares,
+        )
+
+    # ---- examples that are not learned ----
+
+    def _judge(self) -> Judgement:
+        """How the readout does on the examples set aside, or on those to decide by."""
+        if callable(self.validation):
+            result: Judgement = self.validation(self.model)
+            return result
+        data, held = (self.data, True) if self.validation is None else (self.validation, False)
+        for _ in range(RETRIES):
+            start = [array.copy() for array in self.coordinates.start()]
+            readout = [part.ravel().copy() for part in self.model.weights()] if self.model.readout == "average" else []
+            sent = self.data.scatter([_boxed(start), _boxed(readout)])
+            order = self._order()
+            tasks = [
+                self.client.submit(judge, [shard], *sent, order, held, pure=False, workers=list(holders) or None,
+                                   allow_other_workers=bool(holders))
+                for shard, holders in zip(data.shards, data.holders, strict=True)
+            ]  # fmt: skip
+            try:
+                results = self.awaiting.results(tasks)
+                return Judgement(sum(result.examples for result in results), sum(result.mistakes for result in results))
+            except Lost:
+                data.renew()
+        raise ClusterError("The examples to decide by could not be judged: workers were lost again and again.")
+
+
+class Box(list[Any]):
+    """A list that is sent as one thing."""
+
+
+def _boxed(parts: Sequence[Array | Packed]) -> Any:
+    return Box(parts)
+
+
+@contextlib.contextmanager
+def told(checkpoint: Any, run: Run) -> Iterator[None]:
+    """Say where to go on when the cluster is lost."""
+    try:
+        yield
+    except ClusterError as error:
+        done = len(run.done)
+        if checkpoint is not None and done:
+            hint = f"{checkpoint} holds what was learned in {done} epoch(s): start a cluster and go on from there."
+        else:
+            hint = "Pass a checkpoint next time, so that nothing has to be learned twice."
+        text = str(error).rstrip(".")
+        raise ClusterError(f"{text}; {done} of at most {run.epochs} epochs were done. {hint}") from error

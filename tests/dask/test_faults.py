@@ -1,0 +1,168 @@
+"""Workers killed, stopped and added, a scheduler lost: the result is the same to the last bit, or there is a checkpoint."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+import rosenblatt.dask as rd
+from rosenblatt.dask import _fit, _training
+from tests.cli.helpers import call, svmlight
+from tests.helpers import assert_same_model, blobs
+
+distributed = pytest.importorskip("distributed")
+
+X, Y = blobs(400, 6, seed=2)
+SETTINGS = {"max_iter": 4, "tol": None, "shards": 12}
+
+
+@pytest.fixture(scope="module")
+def expected(client):
+    return rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=client)
+
+
+@pytest.fixture
+def in_epoch(monkeypatch):
+    """Call something in the middle of an epoch, when some of its shards are done."""
+
+    def plan(number, action):
+        todo = [action]
+
+        def update(bar, done, total, note=""):
+            if bar.title == f"epoch {number}" and todo and 0 < done < total:
+                todo.pop()()
+
+        monkeypatch.setattr(_fit.Bar, "update", update)
+        return todo
+
+    return plan
+
+
+def processes(client):
+    return client.run(os.getpid)
+
+
+def test_a_worker_killed_in_mid_epoch_changes_nothing(client, expected, in_epoch):
+    client.wait_for_workers(2)
+    todo = in_epoch(2, lambda: os.kill(next(iter(processes(client).values())), signal.SIGKILL))
+    made = rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=client)
+    assert not todo
+    assert_same_model(made, expected)
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_a_worker_killed_that_reads_files(client, in_epoch, tmp_path):
+    files = [svmlight(tmp_path / f"{k}.svm", 200, seed=k) for k in range(3)]
+    client.wait_for_workers(2)
+    settings = {"max_iter": 3, "tol": None, "shards": 10, "shuffle": True}
+    first = rd.PassiveAggressive(**settings).fit(files, client=client)
+    todo = in_epoch(2, lambda: os.kill(list(processes(client).values())[-1], signal.SIGKILL))
+    again = rd.PassiveAggressive(**settings).fit(files, client=client)
+    assert not todo
+    assert_same_model(again, first)
+    client.wait_for_workers(2, timeout=60)
+
+
+@pytest.mark.slow
+def test_a_worker_that_hangs_is_not_waited_for(client, expected, in_epoch, monkeypatch):
+    monkeypatch.setattr(_training, "PATIENCE", 1.0)
+    monkeypatch.setattr(_training, "SLOW", 1.0)
+    client.wait_for_workers(2)
+    stopped = []
+
+    def stop():
+        stopped.append(next(iter(processes(client).values())))
+        os.kill(stopped[0], signal.SIGSTOP)
+
+    in_epoch(2, stop)
+    try:
+        made = rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=client)
+    finally:
+        for process in stopped:
+            os.kill(process, signal.SIGCONT)
+    assert stopped
+    assert_same_model(made, expected)
+
+
+def test_a_worker_that_comes_later_gets_its_part(client, expected):
+    cluster, had = client.cluster, []
+
+    def grow(run):
+        if len(run.done) == 1:
+            cluster.scale(3)
+            client.wait_for_workers(3, timeout=60)
+        if len(run.done) == 3:
+            keys = client.has_what()
+            had.extend(sum(str(key).startswith("shard-") for key in held) for held in keys.values())
+
+    try:
+        made = rd.train(rb.AveragedPerceptron(max_iter=4, tol=None), X, Y, shards=12, client=client, on_epoch=grow)
+    finally:
+        cluster.scale(2)
+    assert_same_model(made, expected)
+    assert len(had) == 3
+    assert all(had)
+
+
+def test_an_unreachable_scheduler(monkeypatch):
+    monkeypatch.setenv("ROSENBLATT_DASK_TIMEOUT", "0.5")
+    began = time.monotonic()
+    with pytest.raises(rd.ClusterError, match=r"none answered at tcp://127\.0\.0\.1:9 within 0\.5 seconds"):
+        rd.Perceptron().fit(X, Y, client="tcp://127.0.0.1:9")
+    with pytest.raises(rd.ClusterError, match="none answered at nonsense://x"):
+        rd.Perceptron().fit(X, Y, client="nonsense://x")
+    with pytest.raises(ValueError, match="local or local:WORKERS"):
+        rd.Perceptron().fit(X, Y, client="local:many")
+    assert time.monotonic() - began < 20
+
+
+def start(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def test_a_lost_scheduler_leaves_a_checkpoint(client, in_epoch, tmp_path):
+    """A scheduler and a worker as one starts them on machines; the command goes on, on another cluster, to the same bits."""
+    data = svmlight(tmp_path / "data.svm", 500)
+    place = tmp_path / "scheduler.json"
+    settings = ["--epochs", 5, "--set", "tol=None", "-a", "averaged", "--quiet"]
+    here = client.scheduler.address
+    call("train", data, "-m", tmp_path / "whole.model", "--dask", here, *settings)
+    scheduler = start("dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(place))
+    worker = start(
+        "dask_worker",
+        "--scheduler-file",
+        str(place),
+        "--no-nanny",
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+        "--death-timeout",
+        "60",
+    )
+    try:
+        with distributed.Client(scheduler_file=str(place), timeout=60) as other:
+            other.wait_for_workers(1, timeout=60)
+            address = other.scheduler.address
+        todo = in_epoch(3, scheduler.kill)
+        result = call("train", data, "-m", tmp_path / "cut.model", "--dask", address, *settings, code=1)
+        assert not todo
+    finally:
+        scheduler.kill()
+        worker.kill()
+        scheduler.wait()
+        worker.wait()
+    assert f"The scheduler at {address} was lost; 2 of at most 5 epochs were done" in result.stderr
+    assert "cut.model holds what was learned in 2 epoch(s)" in result.stderr
+    assert rb.load(tmp_path / "cut.model").n_iter_ == 2
+    call("train", data, "-m", tmp_path / "cut.model", "--resume", "--dask", here, "--quiet")
+    whole, cut = rb.load(tmp_path / "whole.model"), rb.load(tmp_path / "cut.model")
+    assert_same_model(cut, whole)
+    assert np.array_equal(cut.mistakes_per_epoch_, whole.mistakes_per_epoch_)

@@ -1,0 +1,206 @@
+"""What workers compute and how it is mixed, without a cluster: the very functions that its tasks call."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import rosenblatt as rb
+from rosenblatt import protocol
+from rosenblatt.dask import _epochs
+from rosenblatt.dask._epochs import Order, Recipe, learn_shards
+from rosenblatt.dask._mixing import coordinates_of
+from rosenblatt.dask._partials import Packed, add_partials, changes, dense, pack, unpack_into
+from rosenblatt.dask._shards import Shard
+from rosenblatt.experiments import separable_examples
+from rosenblatt.runs import Run
+from rosenblatt.theory import bounds, weighted_mistakes
+from tests.helpers import blobs, examples
+
+NONE = np.zeros(0)
+
+
+def shards_of(X, codes, cuts):
+    return [Shard(X[a:b], codes[a:b], NONE, X.shape[1], a, f"rows {a}") for a, b in itertools.pairwise(cuts)]
+
+
+def recipe_of(estimator, features, classes):
+    model = estimator._new_model(features, "float64")
+    model.add_class(*classes)
+    return Recipe.of(model)
+
+
+def run(estimator, shards, classes, epochs, mixing="mistakes", group=1):
+    """The epochs of a cluster, in this process."""
+    recipe = recipe_of(estimator, shards[0].width, classes)
+    model = recipe.model()
+    coordinates = coordinates_of(model)
+    notes = []
+    for epoch in range(epochs):
+        start = [part.copy() for part in coordinates.start()]
+        order = Order(recipe, f"{id(shards)} {group}", epoch, Run(1, shuffle=False), mixing, len(shards) == 1)
+        groups = [range(first, min(first + group, len(shards))) for first in range(0, len(shards), group)]
+        _epochs._kept.clear()
+        partials = [learn_shards([shards[n] for n in numbers], numbers, start, [], order) for numbers in groups]
+        whole = partials[0] if len(shards) == 1 else add_partials(partials)
+        coordinates.mix(whole)
+        total = sum(note.share for note in whole.notes)
+        notes.append([(note.mistakes, note.share / total if total else 0.0) for note in whole.notes])
+    return model, notes
+
+
+def natural(model):
+    """Where the theory says that the mean is to be taken, bias last."""
+    w, bias = model.last()
+    if model.rule.link != "identity":
+        return [np.append(model.state.v, model.state.v_bias)]
+    if model.rule.covariance == "full" and model.rule.second_order:
+        precision = np.linalg.inv(model.memory.sigma[0])
+        return [precision, precision @ np.append(bias, w)]
+    if model.rule.second_order:
+        precision = np.append(1 / model.memory.sigma, 1 / model.memory.bias)
+        return [precision, precision * np.append(w, bias)]
+    return [np.append(w, bias)]
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        rb.Perceptron(),
+        rb.PassiveAggressive(C=0.3),
+        rb.Winnow(balanced=True, eta=0.1),
+        rb.ALMA(),
+        rb.ROMMA(),
+        rb.AROW(),
+        rb.AROW(covariance="full"),
+        rb.SoftConfidenceWeighted(),
+    ],
+    ids=lambda estimator: f"{type(estimator).__name__}-{getattr(estimator, 'covariance', '')}",
+)
+@pytest.mark.parametrize("mixing", ["mistakes", "uniform", "examples"])
+def test_the_mixture_is_the_mean_of_the_runs(estimator, mixing):
+    X, y = blobs(60, 4, seed=3)
+    cuts = [0, 10, 30, 60]
+    mixed, notes = run(estimator, shards_of(X, y, cuts), (0, 1), 1, mixing)
+    alone = [run(estimator, [shard], (0, 1), 1)[0] for shard in shards_of(X, y, cuts)]
+    shares = [share for _, share in notes[0]]
+    if mixing != "mistakes":
+        assert shares == pytest.approx([1 / 3] * 3 if mixing == "uniform" else [1 / 6, 1 / 3, 1 / 2])
+    for number, mean in enumerate(natural(mixed)):
+        expected = sum(share * natural(model)[number] for share, model in zip(shares, alone, strict=True))
+        assert mean == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert mixed.state.counts[protocol.MISTAKES] == sum(model.state.counts[protocol.MISTAKES] for model in alone)
+
+
+@pytest.mark.parametrize(
+    "estimator", [rb.AveragedPerceptron(), rb.ROMMA(readout="average"), rb.AROW(readout="average")]
+)
+def test_the_average_counts_every_weight_vector_once(estimator):
+    X, y = blobs(30, 3, seed=5)
+    cuts = [0, 10, 30]
+    model, _ = run(estimator, shards_of(X, y, cuts), (0, 1), 2, "uniform")
+    total, common = np.zeros(4), None
+    for _ in range(2):
+        ends = []
+        for a, b in itertools.pairwise(cuts):
+            last = clone(estimator).set_params(readout="last") if hasattr(estimator, "readout") else rb.Perceptron()
+            one = recipe_of(last, 3, (0, 1)).model()
+            if common is not None:
+                coordinates_of(one).install(common)
+            for t in range(a, b):
+                one.learn_one(X[t], int(y[t]))
+                w, bias = one.last()
+                total += np.append(w, bias)
+            ends.append(one)
+        mixed = ends[0]
+        partial = [coordinates_of(end).coordinates() for end in ends]
+        base = coordinates_of(mixed)
+        base.move([0.5 * (second - first) for first, second in zip(*partial, strict=True)])
+        common = [part.copy() for part in base.start()]
+    w, bias = model.weights()
+    assert np.append(w, bias) == pytest.approx(total / 60, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [rb.AveragedPerceptron(), rb.PassiveAggressive(), rb.Winnow(balanced=True)])
+@pytest.mark.parametrize("group", [2, 5])
+def test_shards_in_one_task_add_up_as_in_many(estimator, group):
+    X, y = blobs(100, 7, classes=3, seed=1)
+    shards = shards_of(X, y, list(range(0, 101, 10)))
+    ours, _ = run(estimator, shards, (0, 1, 2), 2, group=1)
+    # Groups are nodes of the tree: their sums are formed from 0 on, as those of single shards within a node are.
+    recipe = recipe_of(estimator, 7, (0, 1, 2))
+    start = [part.copy() for part in coordinates_of(recipe.model()).start()]
+    order = Order(recipe, "one task", 0, Run(1, shuffle=False), "mistakes", False)
+    _epochs._kept.clear()
+    together = learn_shards(shards[:group], range(group), start, [], order)
+    single = add_partials([learn_shards([shards[n]], [n], start, [], order) for n in range(group)])
+    for a, b in zip(together.totals + together.averages, single.totals + single.averages, strict=True):
+        assert dense(a).tobytes() == dense(b).tobytes()
+    again, _ = run(estimator, shards, (0, 1, 2), 2, group=1)
+    assert again.state.v.tobytes() == ours.state.v.tobytes()
+
+
+def test_winnow_is_mixed_in_logarithms_without_overflow():
+    X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    shards = [Shard(X, np.array([1, 0]), NONE, 2, 0, "a"), Shard(X, np.array([1, 0]), NONE, 2, 2, "b")]
+    estimator = rb.Winnow(balanced=True, eta=300.0, fit_intercept=False)
+    model, notes = run(estimator, shards, (0, 1), 3, "uniform")
+    assert np.isfinite(model.state.w).all()
+    assert notes[-1] == [(0, 0.5), (0, 0.5)]
+
+
+def test_only_what_changed_travels():
+    X = np.zeros((4, 1000))
+    X[:, :2] = [[1, 0], [0, 1], [1, 0], [0, 1]]
+    shards = shards_of(X, np.array([0, 1, 0, 1]), [0, 2, 4])
+    recipe = recipe_of(rb.Perceptron(), 1000, (0, 1))
+    start = [part.copy() for part in coordinates_of(recipe.model()).start()]
+    order = Order(recipe, "few", 0, Run(1, shuffle=False), "mistakes", False)
+    _epochs._kept.clear()
+    partial = learn_shards(shards, [0, 1], start, [], order)
+    assert isinstance(partial.totals[0], Packed)
+    assert partial.totals[0].indices.tolist() == [0, 1]
+    assert partial.__sizeof__() < 2000
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, -2.5]), min_size=1, max_size=40), st.data())
+def test_packing_loses_nothing(before, data):
+    now = [value if data.draw(st.booleans()) else value + 1.0 for value in before]
+    old, new = np.array(before), np.array(now)
+    (part,) = changes([new], [old])
+    copy = old.copy()
+    unpack_into(copy, part)
+    assert copy.tobytes() == new.tobytes()
+    total = np.where(new == old, 0.0, new)
+    assert dense(pack(total, np.flatnonzero(total))).tobytes() == total.tobytes()
+
+
+@examples(40)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["mistakes", "uniform", "examples"]),
+    st.integers(1, 6),
+    st.sampled_from([0.02, 0.1, 0.3]),
+)
+def test_the_theorem_holds(seed, mixing, count, margin):
+    """McDonald, Hall and Mann (2010): Σ μk ≤ (R/γ)² on separable data, until no mistake is left."""
+    X, y, _ = separable_examples(margin, examples=60, features=4, random_state=seed)
+    cuts = np.unique(np.random.default_rng(seed).integers(0, 61, count - 1)).tolist()
+    shards = shards_of(X, (y == 1).astype(np.int64), sorted({0, 60, *cuts}))
+    _, notes = run(rb.Perceptron(fit_intercept=False), shards, (0, 1), 40, mixing)
+    mistakes, shares = [[k for k, _ in row] for row in notes], [[share for _, share in row] for row in notes]
+    counted = weighted_mistakes(mistakes, shares, 1.0, margin)
+    assert counted.total > 0
+    assert counted.holds
+    assert counted.bound == bounds.parameter_mixing(1.0, margin)
+    assert counted.mistakes == sum(map(sum, mistakes))
+    assert "the theorem allows" in str(counted)
+
+
+def test_weighted_mistakes_wants_shares():
+    assert weighted_mistakes([[1, 3]], [[0.5, 0.5]]).holds is None
+    with pytest.raises(ValueError, match="add up to 1"):
+        weighted_mistakes([[1, 3]], [[0.5, 0.25]])
