@@ -45,7 +45,8 @@ class _Table(SphinxDirective):
             raise self.error(f"{self.files} have nothing about {self.arguments[0]!r}")
         holder = nodes.Element()
         self.state.nested_parse(StringList(lines, source=str(self.files)), 0, holder)
-        return list(holder.children)
+        children: list[nodes.Node] = holder.children
+        return children
 
     def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
         """What to show, in Markdown."""

@@ -41,9 +41,9 @@ for start in range(0, count, step):
 
 # %%
 # The share of mistakes among the last 1,000 answers. An average over everything is of no use once the truth has turned away
-# from it, and AROW's variances have shrunk by then: it has made up its mind. (Twice both look good, when the truth comes round
-# to what they had learned long before.) The other three follow at a small distance, and are over the jump after some hundred
-# examples.
+# from it, and AROW's variances have shrunk by then: it has made up its mind. (At 12,000 both look good for a moment: the truth
+# has come round to what they learned long before.) The other three follow at a small distance, and are over the jump after some
+# hundred examples.
 
 fig, ax = plt.subplots(figsize=(10, 5), layout="constrained")
 window = np.ones(1000) / 1000

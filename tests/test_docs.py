@@ -229,7 +229,7 @@ def modules_with_examples():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
-@pytest.mark.parametrize("name", modules_with_examples())
+@pytest.mark.parametrize("name", list(modules_with_examples()))
 def test_docstrings(name):
     """The examples of docstrings print what they say."""
     module = importlib.import_module(name)
