@@ -191,8 +191,8 @@ class Data:
 
     def scatter(self, values: list[Any]) -> list[Any]:
         """Bring values to the cluster; who needs them fetches them from there."""
-        usable = [address for address in self.client.nthreads() if address not in self.slow]
-        return list(self.client.scatter(values, hash=False, workers=usable if self.slow else None))
+        usable = [address for address in self.workers if address not in self.slow] if self.slow else None
+        return list(self.client.scatter(values, hash=False, workers=usable))
 
     def locate(self) -> None:
         """Ask who has which shard."""
@@ -253,7 +253,7 @@ class Data:
             self.locate()
 
     def nodes(self) -> list[list[int]]:
-        """The shards that are worked off by one task: eight that lie together where there are many, else each by itself."""
+        """The shards that are worked off by one task: a node of those that lie together where there are many, else each."""
         count = len(self.shards)
         if count < 2 * BRANCHES * max(1, sum(self.workers.values())):
             return [[number] for number in range(count)]

@@ -2,7 +2,7 @@
 
 An epoch is a transaction. The weights before it lie here, so that whatever is lost on the way can be done again and gives the
 same bits: which rows a shard visits follows from the seed, the epoch and the shard's number, and sums are formed in the order of
-these numbers, eight at a time.
+these numbers.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ __all__ = ["Trainer", "told"]
 
 Array = NDArray[Any]
 
-JOINS = 4
+JOINS = 2
 """So many sums of sums are added up at a time: few, so that neighbours are added on their worker before anything travels."""
 
 RETRIES = 5
@@ -140,6 +140,8 @@ class Trainer:
     def _wait_for_workers(self) -> None:
         from ._cluster import seconds_to_connect
 
+        if self.client.nthreads():
+            return
         try:
             self.client.wait_for_workers(1, timeout=max(30.0, seconds_to_connect()))
         except TimeoutError:
@@ -172,7 +174,7 @@ class Trainer:
         bytes_of = {t.key: sum(data.facts[n].bytes for n in node) for node, t in zip(nodes, tasks, strict=True)}
         total = sum(bytes_of.values())
         outcome: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        for future in (*tasks, root):
+        for future in {future.key: future for future in (*tasks, root)}.values():
             future.add_done_callback(outcome.put)
         while True:
             try:
@@ -239,7 +241,7 @@ class Trainer:
         return {k: task(nodes[k], self._doubles[k], others, "again") for k in late}
 
     def _tree(self, nodes: list[list[int]], tasks: list[Any], mark: str) -> Any:
-        """Add the results up, eight at a time, by the numbers of the shards: the order is the same whoever does it."""
+        """Add the results up by the numbers of the shards: the order is the same whoever does it."""
         level: list[tuple[int, Any]] = [
             (node[0], task) if len(node) == 1 else (node[0] // BRANCHES, task)
             for node, task in zip(nodes, tasks, strict=True)
