@@ -127,12 +127,12 @@ def memory_of_worker(dask_worker: Any) -> tuple[int, int]:
 
 def speedup(options: ScalingOptions) -> Iterator[Row]:
     """2 workers of one thread against 1 worker of one thread: seconds for an epoch over 2 GB of svmlight text."""
-    epochs = 4 if options.quick else 9
+    epochs = 4 if options.quick else 8
     taken: dict[int, list[float]] = {1: [], 2: []}
     overheads: list[float] = []
     peaks: list[tuple[int, int]] = []
-    size, order = 0, (1, 2) if options.quick else (1, 2, 1, 2)
-    for count in order:
+    size = 0
+    for count in (1, 2):
         with workers(count) as client:
             names = text_files(client, options)
             size = sum(Path(name).stat().st_size for name in names)
@@ -179,10 +179,10 @@ def overhead(options: ScalingOptions) -> Iterator[Row]:
     """What scheduler, mixing and traffic take of an epoch: 64 shards, 1 million features, on 2 workers."""
     import dask
 
-    rows = options.size(130_000)
+    rows = options.size(100_000)
     with workers(2) as client:
         parts = [dask.delayed(in_memory)(100 + k, rows) for k in range(SHARDS)]
-        model = timed_epochs(client, parts, 4 if options.quick else 8)
+        model = timed_epochs(client, parts, 4 if options.quick else 7)
     history = model.history_[1:]
     shares = [1 - epoch["compute_seconds"] / epoch["seconds"] for epoch in history]
     size = rows * NONZEROS * 12 / 1e6
@@ -327,84 +327,86 @@ def _blocks(client: Any, da: Any, rows: int, blocks: int, features: int) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """A stated network: what a message costs before its first byte, what a link carries, what the scheduler takes for a task."""
+    """A stated network: seconds before a message's first byte, bytes a second of a link, seconds of the scheduler for a task."""
 
     latency: float = 0.5e-3
-    bandwidth: float = 1.25e9  # bytes a second: 10 Gbit/s
-    task: float = 0.4e-3
+    bandwidth: float = 1.25e9  # 10 Gbit/s
+    task: float = 1e-3  # what Dask's documentation says
+
+
+CHANGED = 0.05
+"""Where changes are sparse: the share of the weights that an epoch changes; stated, not measured."""
 
 
 def epoch_seconds(
-    workers_: int, text_bytes: float, features: float, changed: float, rate: float, mix: float, network: Network,
-    shard_bytes: float = 32 << 20,
-) -> dict[str, float]:  # fmt: skip
+    workers_: int, text_bytes: float, features: float, changed: float, rate: float, mix: float, network: Network
+) -> dict[str, float]:
     """The time of an epoch by its parts.
 
-    Learning: the text's non-zeros over `rate` per worker, and `mix` seconds for each feature of each shard. Traffic: the changes
-    of the weights go up a tree in which four are added at a time and come down one in which each who has them hands them on;
-    both are as deep as the workers need, and a level takes the latency and the bytes over the bandwidth. Bytes: 8 for each
-    feature, or 12 for each that has changed, whichever is less. The scheduler handles a task for every eight shards, and one for
-    every sum.
+    Learning: the text's non-zeros (13.5 bytes each) over `rate` for each worker. Mixing: `mix` seconds for each feature of each
+    shard of a worker; shards are of 32 MiB, 4,096 of them at most, but no fewer than workers. Traffic: sums go up a tree that
+    joins two at a time and weights come down one in which each who has them hands them on, with the client at the root; a level
+    takes the latency and the bytes over the bandwidth. Bytes: 8 for each feature, or 12 for each that has changed, whichever is
+    less. The scheduler handles a task for every sixteen shards, or for every worker, and one for every sum.
     """
-    shards = max(float(workers_), text_bytes / max(shard_bytes, text_bytes / 65_536))
-    nonzeros = text_bytes / 13.5
-    learning = nonzeros / (rate * workers_)
-    mixing = mix * features * np.ceil(shards / workers_)
-    bytes_ = min(8.0 * features, 12.0 * changed * features)
-    up = np.ceil(np.log(max(workers_, 1)) / np.log(4)) if workers_ > 1 else 0.0
-    down = np.ceil(np.log2(max(workers_, 1))) if workers_ > 1 else 0.0
-    level = network.latency + bytes_ / network.bandwidth
-    traffic = up * 4 * level + (down + 2) * level  # a node of the tree receives four; the driver has one hop each way
-    tasks = max(float(workers_), shards / 8) * (1 + 1 / 3)
-    scheduling = tasks * network.task
+    shards = max(float(workers_), min(4096.0, text_bytes / (32 << 20)))
+    learning = text_bytes / 13.5 / (rate * workers_)
+    mixing = mix * features * float(np.ceil(shards / workers_))
+    levels = float(np.ceil(np.log2(workers_))) + 1.0
+    level = network.latency + min(8.0 * features, 12.0 * changed * features) / network.bandwidth
+    traffic = 2.0 * levels * level
+    scheduling = 2.0 * max(float(workers_), shards / 16) * network.task
     total = learning + mixing + traffic + scheduling
+    return {"learning": learning, "mixing": mixing, "traffic": traffic, "scheduling": scheduling, "total": total}
+
+
+COUNTS = (1, 3, 10, 30, 100, 300, 1000)
+
+
+def simulated() -> dict[tuple[float, float, bool], dict[int, dict[str, float]]]:
+    """The parts of an epoch by terabytes, features and whether changes travel sparsely, then by workers."""
+    measured = json.loads(RESULTS.read_text(encoding="utf-8"))["rates"]
+    rate, mix = measured["nonzeros_per_second"], measured["mixing_seconds_per_feature"]
     return {
-        "learning": learning,
-        "mixing": float(mixing),
-        "traffic": float(traffic),
-        "scheduling": scheduling,
-        "total": float(total),
+        (terabytes, features, sparse): {
+            count: epoch_seconds(count, terabytes * 1e12, features, CHANGED if sparse else 1.0, rate, mix, Network())
+            for count in COUNTS
+        }
+        for terabytes, features, sparse in itertools.product((0.1, 1.0, 10.0), (1e6, 1e8), (False, True))
     }
 
 
 def simulation(options: ScalingOptions) -> Iterator[Row]:
     """Epochs up to 1,000 workers and 10 TB, from the rates measured here and the network stated in `Network`."""
-    measured = json.loads(RESULTS.read_text(encoding="utf-8"))["rates"] if RESULTS.exists() else None
-    if not measured:
+    if not RESULTS.exists():
         yield Row("simulation", note="not computed: run `speedup` first, which measures the rates")
         return
-    rate, mix, changed = measured["nonzeros_per_second"], measured["mixing_seconds_per_feature"], measured["changed"]
-    network = Network()
-    for terabytes, features in itertools.product((0.1, 1.0, 10.0), (1e6, 1e8)):
-        for sparse in (False, True):
-            share = changed if sparse else 1.0
-            rows = {}
-            for count in (1, 2, 10, 30, 100, 300, 1000):
-                rows[count] = epoch_seconds(count, terabytes * 1e12, features, share, rate, mix, network)
-            crossing = _crossing(terabytes, features, share, rate, mix, network)
-            yield Row(
-                f"{terabytes:g} TB, {features:,.0f} features, {'sparse' if sparse else 'dense'} changes",
-                note="seconds of an epoch: "
-                + ", ".join(f"{count}: {parts['total']:.3g}" for count, parts in rows.items())
-                + f"; traffic overtakes learning at {crossing or 'more than 100,000'} workers",
-                ours_all=[parts["total"] for parts in rows.values()],
-            )
+    measured = json.loads(RESULTS.read_text(encoding="utf-8"))["rates"]
+    rate, mix = measured["nonzeros_per_second"], measured["mixing_seconds_per_feature"]
+    for (terabytes, features, sparse), rows in simulated().items():
+        crossing = _crossing(terabytes, features, CHANGED if sparse else 1.0, rate, mix, Network())
+        yield Row(
+            f"{terabytes:g} TB, {features:,.0f} features, {'sparse' if sparse else 'dense'} changes",
+            note="seconds of an epoch: "
+            + ", ".join(f"{count}: {parts['total']:.3g}" for count, parts in rows.items())
+            + f"; traffic overtakes learning at {crossing or 'more than 100,000'} workers",
+            ours_all=[parts["total"] for parts in rows.values()],
+        )
 
 
 def _crossing(terabytes: float, features: float, share: float, rate: float, mix: float, network: Network) -> int | None:
-    """The number of workers from which on traffic and scheduling take longer than learning."""
+    """The number of workers from which on traffic takes longer than learning."""
     for count in np.unique(np.round(np.logspace(0, 5, 400)).astype(int)).tolist():
         parts = epoch_seconds(count, terabytes * 1e12, features, share, rate, mix, network)
-        if parts["traffic"] + parts["scheduling"] > parts["learning"]:
+        if parts["traffic"] > parts["learning"]:
             return int(count)
     return None
 
 
 def rates(options: ScalingOptions) -> dict[str, float]:
-    """What the simulation needs: non-zeros learned a second, seconds of mixing for a feature of a shard, the share changed."""
+    """What the simulation needs: non-zeros learned a second, and seconds of mixing for a feature of a shard."""
     from rosenblatt.dask._epochs import Order, Recipe, learn_shards
     from rosenblatt.dask._mixing import coordinates_of
-    from rosenblatt.dask._partials import Packed
     from rosenblatt.dask._shards import Shard
     from rosenblatt.rows import CSR
     from rosenblatt.runs import Run
@@ -416,7 +418,7 @@ def rates(options: ScalingOptions) -> dict[str, float]:
     recipe = Recipe.of(model)
     shard = Shard(CSR(X.indptr, X.indices.astype(np.int32), X.data), y, np.zeros(0), FEATURES, 0, "made up")
     start = [part.copy() for part in coordinates_of(model).start()]
-    best, extra, changed = np.inf, np.inf, 1.0
+    best, extra = np.inf, np.inf
     for k in range(6):
         order = Order(recipe, "rates", k, Run(1, seed=k), "mistakes", False)
         began = time.perf_counter()
@@ -424,12 +426,9 @@ def rates(options: ScalingOptions) -> dict[str, float]:
         passed = time.perf_counter() - began
         learned = sum(note.seconds for note in partial.notes)
         best, extra = min(best, learned / 8), min(extra, (passed - learned) / 8)
-        part = partial.totals[0]
-        changed = part.indices.size / part.size if isinstance(part, Packed) else 1.0
     return {
         "nonzeros_per_second": rows * NONZEROS / best,
         "mixing_seconds_per_feature": max(0.0, extra) / FEATURES,
-        "changed": min(0.05, changed),
     }
 
 

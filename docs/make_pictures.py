@@ -1,5 +1,6 @@
 """The pictures of the documentation: python docs/make_pictures.py writes them into docs/_static."""
 
+import types
 from pathlib import Path
 
 import matplotlib as mpl
@@ -19,6 +20,24 @@ def save(display: object, name: str) -> None:
     path = FOLDER / f"{name}.png"
     figure.savefig(path, dpi=80, bbox_inches="tight", metadata={"Software": None})
     print(path.name, path.stat().st_size)
+
+
+def scaling() -> object:
+    """Epochs on up to 1,000 workers, as `benchmarks.scaling` computes them from what it has measured."""
+    import matplotlib.pyplot as plt
+
+    from benchmarks.scaling import simulated
+
+    figure, axes = plt.subplots()
+    for (terabytes, features, sparse), rows in simulated().items():
+        if features == 1e8 and terabytes >= 1.0:
+            total = [parts["total"] for parts in rows.values()]
+            kind = "few weights change" if sparse else "all weights change"
+            axes.loglog(list(rows), total, "o-" if sparse else "s--", label=f"{terabytes:g} TB, {kind}", ms=4)
+    axes.set(xlabel="workers of one thread", ylabel="seconds of an epoch", title="100 million features")
+    axes.grid(True, which="both", alpha=0.25)
+    axes.legend()
+    return types.SimpleNamespace(figure_=figure)
 
 
 def main() -> None:
@@ -52,6 +71,7 @@ def main() -> None:
     save(plots.CommitteeDisplay.from_experiment(experts=(30, 100, 300, 1000, 3000, 10_000)), "committee")
     save(plots.DistanceDisplay.from_experiment(), "distances")
     save(plots.MarginDisplay.from_experiment(), "margin")
+    save(scaling(), "scaling")
 
 
 if __name__ == "__main__":

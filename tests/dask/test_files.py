@@ -80,7 +80,7 @@ def test_shards_of_files_are_their_bytes(client, tmp_path):
     cut = rd.Perceptron(**SETTINGS, shards=7).fit(files, client=client)
     assert len(cut.history_[0]["shard_mistakes"]) >= 7
     assert cut.history_[0]["examples"] == 250
-    assert cut.to_local().score(X, y) > 0.9
+    assert cut.to_local().score(X, y) > 0.7  # each file follows a rule of its own
 
 
 def write_words(path, count=120):

@@ -4,7 +4,7 @@ import collections
 import queue
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,32 +13,60 @@ from ._cluster import ClusterError
 from ._shards import Facts, facts_of, same, settle
 from ._sources import BRANCHES, Source, places_of
 
-__all__ = ["BRANCHES", "Awaiting", "Data", "Lost"]
+__all__ = ["BRANCHES", "SILENCE", "Awaiting", "Data", "Lost"]
 
 
 class Lost(Exception):  # noqa: N818
     """Something that only lay on a worker is gone."""
 
 
+SILENCE = 30.0
+"""A worker that has sent no sign of life for so many seconds longer than others is taken from the cluster."""
+
+
+async def _remove(silent: list[str], dask_scheduler: Any) -> None:
+    """Take workers from the cluster, as the scheduler itself does, though only after five minutes; it runs there."""
+    for address in silent:
+        await dask_scheduler.remove_worker(address, stimulus_id=f"rosenblatt-silent-{time.time()}")
+
+
 class Awaiting:
-    """Waits for tasks, and notices when the scheduler is gone."""
+    """Waits for tasks; notices when the scheduler is gone, and lets go of workers that hang."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
+        self._next = 0.0
 
     def check(self) -> None:
         """Raise if there is no scheduler any more."""
         if self.client.status != "running":
             raise ClusterError(f"The scheduler at {self._address()} was lost")
 
+    def drop_silent(self) -> None:
+        """Let go of workers that hang, so that what they hold and were to do is done by others.
+
+        A worker that only works sends its signs of life from another thread. They are compared with those of the others, so that
+        nobody is blamed for a scheduler that was asleep.
+        """
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + SILENCE / 10
+        seen = {
+            address: facts["last_seen"]
+            for address, facts in self.client.scheduler_info(n_workers=-1)["workers"].items()
+        }
+        silent = [address for address, when in seen.items() if max(seen.values()) - when > SILENCE]
+        if silent:
+            self.client.run_on_scheduler(_remove, silent)
+
     def _address(self) -> str:
         scheduler = getattr(self.client, "scheduler", None)
         return str(getattr(scheduler, "address", None) or "the given address")
 
-    def each(self, futures: Sequence[Any], idle: Callable[[float], None] | None = None) -> Iterator[Any]:
-        """Futures as they finish. `idle` is called now and then with the seconds that have passed."""
+    def each(self, futures: Collection[Any]) -> Iterator[Any]:
+        """Futures as they finish."""
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        began, waiting = time.monotonic(), len(futures)
+        waiting = len(futures)
         for future in futures:
             future.add_done_callback(done.put)
         while waiting:
@@ -46,8 +74,7 @@ class Awaiting:
                 future = done.get(timeout=0.25)
             except queue.Empty:
                 self.check()
-                if idle is not None:
-                    idle(time.monotonic() - began)
+                self.drop_silent()
                 continue
             waiting -= 1
             yield future
@@ -109,8 +136,6 @@ class Data:
         self.holders: list[tuple[str, ...]] = []
         self._settled: list[tuple[Any, ...]] = []
         self.workers: dict[str, int] = {}
-        self.slow: set[str] = set()
-        """Workers that kept others waiting; they are given nothing more."""
 
     # ---- load ----
 
@@ -191,8 +216,7 @@ class Data:
 
     def scatter(self, values: list[Any]) -> list[Any]:
         """Bring values to the cluster; who needs them fetches them from there."""
-        usable = [address for address in self.client.nthreads() if address not in self.slow]
-        return list(self.client.scatter(values, hash=False, workers=usable if self.slow else None))
+        return list(self.client.scatter(values, hash=False))
 
     def locate(self) -> None:
         """Ask who has which shard."""
@@ -208,7 +232,7 @@ class Data:
         come = [address for address in workers if address not in self.workers]
         self.locate()
         if come:
-            self._share({address: count for address, count in workers.items() if address not in self.slow})
+            self._share(workers)
 
     def _share(self, workers: dict[str, int]) -> None:
         """Move shards, whole nodes of the tree, from those who have most to those who have fewer than their part."""
@@ -253,7 +277,7 @@ class Data:
             self.locate()
 
     def nodes(self) -> list[list[int]]:
-        """The shards that are worked off by one task: eight that lie together where there are many, else each by itself."""
+        """The shards that are worked off by one task: a node of those that lie together where there are many, else each."""
         count = len(self.shards)
         if count < 2 * BRANCHES * max(1, sum(self.workers.values())):
             return [[number] for number in range(count)]

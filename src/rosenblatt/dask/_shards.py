@@ -157,7 +157,7 @@ def load_files(pieces: Sequence[Piece], encoder: dict[str, Any], options: dict[s
     names = known.vocabulary.names()[started:] if known.family != "numbered" and known.bits is None else None
     if known.dense:
         names = None
-    if not batches and known.dense:
+    if not whole.codes.size and known.dense:
         whole = whole._replace(rows=np.zeros((0, known.n_features)))
     place = ", ".join(_described(piece) for piece in pieces)
     return Loaded(whole.rows, whole.codes, whole.weights, list(labels), known.n_features, names, None, place)

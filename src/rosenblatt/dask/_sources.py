@@ -133,7 +133,7 @@ def _with_label(frame: Any, label: str, weights: Any, place: str) -> Loaded:
 
 # ---- places ----
 
-BRANCHES = 8
+BRANCHES = 16
 """So many partial sums are added up at a time, and so many shards may be worked off by one task."""
 
 

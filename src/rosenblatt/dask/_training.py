@@ -2,13 +2,11 @@
 
 An epoch is a transaction. The weights before it lie here, so that whatever is lost on the way can be done again and gives the
 same bits: which rows a shard visits follows from the seed, the epoch and the shard's number, and sums are formed in the order of
-these numbers, eight at a time.
+these numbers.
 """
 
 import contextlib
 import dataclasses
-import queue
-import statistics
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -29,14 +27,11 @@ __all__ = ["Trainer", "told"]
 
 Array = NDArray[Any]
 
-JOINS = 4
+JOINS = 2
 """So many sums of sums are added up at a time: few, so that neighbours are added on their worker before anything travels."""
 
 RETRIES = 5
 """So often an epoch is done again when something was lost that only lay on a worker."""
-
-PATIENCE, SLOW = 10.0, 4.0
-"""A task that takes so many seconds, and so many times as long as the others, is given to somebody else as well."""
 
 
 def _add(partials: Sequence[Partial]) -> Partial:
@@ -140,6 +135,8 @@ class Trainer:
     def _wait_for_workers(self) -> None:
         from ._cluster import seconds_to_connect
 
+        if self.client.nthreads():
+            return
         try:
             self.client.wait_for_workers(1, timeout=max(30.0, seconds_to_connect()))
         except TimeoutError:
@@ -156,115 +153,48 @@ class Trainer:
         order, data = self._order(), self.data
         mark = f"{len(self.run.done) + 1}-{uuid.uuid4().hex}"
 
-        def task(node: list[int], shards: list[Any], holders: list[str] | None, name: str) -> Any:
+        def task(node: list[int]) -> Any:
+            holders = list(data.holders[node[0]])
             where = {"workers": holders, "allow_other_workers": True} if holders else {}
             return self.client.submit(
-                learn_shards, shards, node, self._base, self._changes, order,
-                key=f"{name}-{node[0]}-{mark}", pure=False, **where,
+                learn_shards, [data.shards[n] for n in node], node, self._base, self._changes, order,
+                key=f"epoch-{node[0]}-{mark}", pure=False, **where,
             )  # fmt: skip
 
         nodes = data.nodes()
-        tasks = [task(node, [data.shards[n] for n in node], list(data.holders[node[0]]), "epoch") for node in nodes]
+        tasks = [task(node) for node in nodes]
         root = self._tree(nodes, tasks, mark)
-        seconds: dict[str, float] = {}
-        began = time.monotonic()
-        twins: dict[int, Any] = {}
         bytes_of = {t.key: sum(data.facts[n].bytes for n in node) for node, t in zip(nodes, tasks, strict=True)}
-        total = sum(bytes_of.values())
-        outcome: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        for future in (*tasks, root):
-            future.add_done_callback(outcome.put)
-        while True:
-            try:
-                future = outcome.get(timeout=0.25)
-            except queue.Empty:
-                self.awaiting.check()
-                if not twins and self._are_late(seconds, len(tasks), time.monotonic() - began):
-                    twins = self._double(nodes, tasks, seconds, task)
-                if twins and tasks[next(iter(twins))] is not twins[next(iter(twins))]:
-                    tasks = [twins.get(k, t) for k, t in enumerate(tasks)]
-                    bytes_of |= {twin.key: sum(data.facts[n].bytes for n in nodes[k]) for k, twin in twins.items()}
-                    root = self._tree(nodes, tasks, f"again-{mark}")
-                    for twin in (*twins.values(), root):
-                        twin.add_done_callback(outcome.put)
-                continue
-            if future.key != root.key and future.status == "finished":
-                seconds[future.key] = time.monotonic() - began
-                self.on_shards(sum(bytes_of[key] for key in seconds if key in bytes_of), total)
-                continue
+        done, total = 0, sum(bytes_of.values())
+        for future in self.awaiting.each({future.key: future for future in (*tasks, root)}.values()):
             self.awaiting.finished(future)
-            break
-        for k, twin in twins.items():
-            if twin.status == "finished":
-                for number, shard in zip(nodes[k], self._doubles[k], strict=True):
-                    data.shards[number] = shard  # the next epoch does not wait for the slow one either
-        if twins:
-            data.locate()
+            done += bytes_of.get(future.key, 0)
+            self.on_shards(done, total)
+            if future.key == root.key:
+                break
         partial: Partial = self.awaiting.gather([root])[0]
         partial.moved += size_of(partial.totals) + size_of(partial.averages)
         return partial
 
-    def _are_late(self, seconds: dict[str, float], count: int, passed: float) -> bool:
-        """Whether most are done and the rest takes far longer than they did."""
-        if not self.data.source.anywhere or len(seconds) < max(1, count // 2) or len(self.data.workers) < 2:
-            return False
-        return passed > max(PATIENCE, SLOW * statistics.median(seconds.values()))
-
-    def _double(
-        self, nodes: list[list[int]], tasks: list[Any], seconds: dict[str, float], task: Callable[..., Any]
-    ) -> dict[int, Any]:
-        """Give the work of those who keep others waiting to somebody else as well, who loads the shards anew.
-
-        They are the workers with tasks that are not done, and those that the scheduler has not heard of. What they have finished
-        is done again, too: who does not answer does not hand it out.
-        """
-        known = self.client.scheduler_info(n_workers=-1)["workers"]
-        slow = {address for address, facts in known.items() if time.time() - facts["last_seen"] > PATIENCE}
-        for node, waiting in zip(nodes, tasks, strict=True):
-            if waiting.key not in seconds:
-                slow |= {holder for number in node for holder in self.data.holders[number]}
-        others = [address for address in self.client.nthreads() if address not in slow]
-        if not others or not slow:
-            return {}
-        where = self.client.who_has(tasks)
-        late = [
-            k
-            for k, waiting in enumerate(tasks)
-            if waiting.key not in seconds or slow.issuperset(where.get(waiting.key, ()))
-        ]
-        self.data.slow |= slow
-        self._forget_sent()
-        self._send()
-        self._doubles = {k: [self.data.again(number, others) for number in nodes[k]] for k in late}
-        return {k: task(nodes[k], self._doubles[k], others, "again") for k in late}
-
     def _tree(self, nodes: list[list[int]], tasks: list[Any], mark: str) -> Any:
-        """Add the results up, eight at a time, by the numbers of the shards: the order is the same whoever does it."""
-        level: list[tuple[int, Any]] = [
-            (node[0], task) if len(node) == 1 else (node[0] // BRANCHES, task)
-            for node, task in zip(nodes, tasks, strict=True)
-        ]
-        whole = {node[0] // BRANCHES for node in nodes if len(node) > 1}
-        # The first level has been done for the nodes that lie together.
-        rows: list[tuple[int, Any]] = []
+        """Add the results up by the numbers of the shards: the order is the same whoever does it."""
         single: dict[int, list[Any]] = {}
-        for node, (place, task) in zip(nodes, level, strict=True):
+        sums: dict[int, Any] = {}
+        for node, task in zip(nodes, tasks, strict=True):
+            place = node[0] // BRANCHES
             if len(node) > 1:
-                rows.append((place, task))
+                sums[place] = task  # the sum of a node was formed where its shards lie
             else:
-                single.setdefault(place // BRANCHES, []).append(task)
-        for place, parts in single.items():
-            assert place not in whole
-            rows.append((place, self._sum(parts, f"sum-{place}-{mark}")))
-        rows.sort(key=lambda row: row[0])
+                single.setdefault(place, []).append(task)
+        sums |= {place: self._sum(parts, f"sum-{place}-{mark}") for place, parts in single.items()}
         height = 1
-        while len(rows) > 1:
+        while len(sums) > 1:
             parents: dict[int, list[Any]] = {}
-            for place, task in rows:
-                parents.setdefault(place // JOINS, []).append(task)
-            rows = [(place, self._sum(parts, f"sum{height}-{place}-{mark}")) for place, parts in parents.items()]
+            for place in sorted(sums):
+                parents.setdefault(place // JOINS, []).append(sums[place])
+            sums = {place: self._sum(parts, f"sum{height}-{place}-{mark}") for place, parts in parents.items()}
             height += 1
-        return rows[0][1]
+        return sums[0]
 
     def _sum(self, parts: list[Any], key: str) -> Any:
         return parts[0] if len(parts) == 1 else self.client.submit(_add, parts, key=key, pure=False)

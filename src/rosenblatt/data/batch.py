@@ -1,6 +1,5 @@
 """What a reader gives: some examples at a time, in the form that kernels take."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,21 +53,23 @@ def compact(batch: Batch) -> Batch:
     return batch._replace(rows=rows, codes=batch.codes.copy(), weights=batch.weights.copy(), tags=None)
 
 
-def join(batches: Sequence[Batch]) -> Batch:
-    """Batches one after the other as one; without any, one that is empty and sparse."""
+def join(batches: list[Batch]) -> Batch:
+    """Batches one after the other as one; without any, one that is empty and sparse. The list is emptied on the way."""
     if len(batches) == 1:
-        return batches[0]
+        return batches.pop()
     codes = np.concatenate([np.zeros(0, np.int64), *(batch.codes for batch in batches)])
     weights = np.zeros(0)
     if any(batch.weights.size for batch in batches):
         weights = np.concatenate([b.weights if b.weights.size else np.ones(b.codes.size) for b in batches])
     if batches and not isinstance(batches[0].rows, CSR):
-        return Batch(np.concatenate([batch.rows for batch in batches]), codes, weights, None, 1)
+        dense = np.concatenate([batch.rows for batch in batches])
+        batches.clear()
+        return Batch(dense, codes, weights, None, 1)
     ends = np.cumsum([0] + [int(batch.rows.indptr[-1]) for batch in batches])
     starts = [batch.rows.indptr[1:] + end for batch, end in zip(batches, ends[:-1], strict=True)]
-    rows = CSR(
-        np.concatenate([np.zeros(1, np.int64), *starts]),
-        np.concatenate([batch.rows.indices for batch in batches] or [np.zeros(0, np.int32)]),
-        np.concatenate([batch.rows.values for batch in batches] or [np.zeros(0)]),
-    )
-    return Batch(rows, codes, weights, None, 1)
+    indices = [batch.rows.indices for batch in batches] or [np.zeros(0, np.int32)]
+    values = [batch.rows.values for batch in batches] or [np.zeros(0)]
+    batches.clear()  # so that each kind of array is let go of before the next one is copied
+    indptr, starts = np.concatenate([np.zeros(1, np.int64), *starts]), []
+    columns, indices = np.concatenate(indices), []
+    return Batch(CSR(indptr, columns, np.concatenate(values)), codes, weights, None, 1)
