@@ -260,7 +260,7 @@ def peers(options: ScalingOptions) -> Iterator[Row]:
     import sklearn.linear_model
     from dask_ml.wrappers import Incremental  # type: ignore[import-not-found]
 
-    rows, features, epochs = options.size(1_000_000), 100, 3
+    rows, features, epochs = options.size(1_000_000), 100, 10
     with workers(2) as client:
         blocks = 16
         X, y = _blocks(client, da, rows // blocks, blocks, features)
@@ -281,7 +281,7 @@ def peers(options: ScalingOptions) -> Iterator[Row]:
             ("rosenblatt.Perceptron", rosenblatt.Perceptron),
         ):
             ours(), theirs(learner)()
-            taken = np.array([(_clock(ours), _clock(theirs(learner))) for _ in range(min(3, options.repeats))])
+            taken = np.array([(_clock(ours), _clock(theirs(learner))) for _ in range(min(2, options.repeats))])
             ratios = taken[:, 1] / taken[:, 0]
             judged = name.startswith("sklearn")
             yield Row(

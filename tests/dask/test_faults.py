@@ -69,24 +69,24 @@ def test_a_worker_killed_that_reads_files(client, in_epoch, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_worker_that_hangs_is_not_waited_for(client, expected, in_epoch, monkeypatch):
+def test_a_worker_that_hangs_is_not_waited_for(expected, in_epoch, monkeypatch):
+    """On a cluster of its own, to which such a worker need not come back."""
     monkeypatch.setattr(_data, "SILENCE", 3.0)
-    client.wait_for_workers(2)
     stopped = []
+    with rd.connected("local:2") as own:
 
-    def stop():
-        stopped.append(next(iter(processes(client).values())))
-        os.kill(stopped[0], signal.SIGSTOP)
+        def stop():
+            stopped.append(next(iter(processes(own).values())))
+            os.kill(stopped[0], signal.SIGSTOP)
 
-    in_epoch(2, stop)
-    try:
-        made = rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=client)
-    finally:
-        for process in stopped:
-            os.kill(process, signal.SIGCONT)
+        in_epoch(2, stop)
+        try:
+            made = rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=own)
+        finally:
+            for process in stopped:
+                os.kill(process, signal.SIGCONT)
     assert stopped
     assert_same_model(made, expected)
-    client.wait_for_workers(2, timeout=60)
 
 
 def test_a_worker_that_comes_later_gets_its_part(client, expected):
