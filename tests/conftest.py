@@ -1,5 +1,8 @@
 """Settings for all tests."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 from tests.helpers import FAST
@@ -7,3 +10,15 @@ from tests.helpers import FAST
 # The first call of a kernel compiles it, so the time of one example says nothing.
 settings.register_profile("rosenblatt", deadline=None, max_examples=10 if FAST else 100)
 settings.load_profile("rosenblatt")
+
+LATE = ("dask", "lab", "cli", "serve")
+"""Folders whose tests start processes: these find the kernels on disk if the others, which compile them, have come first."""
+
+
+def pytest_collection_modifyitems(items):
+    """Bring the tests into that order, and have one cluster at a time."""
+    for item in items:
+        if item.path.parent.name == "dask":
+            item.add_marker(pytest.mark.xdist_group("dask"))
+    folders = {item: item.path.relative_to(Path(__file__).parent).parts[0] for item in items}
+    items.sort(key=lambda item: LATE.index(folders[item]) + 1 if folders[item] in LATE else 0)
