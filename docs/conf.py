@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
 import tomllib
 from pathlib import Path
@@ -13,7 +14,7 @@ sys.path.insert(0, str(DOCS.parent))
 project = PROJECT["name"]
 author = PROJECT["authors"][0]["name"]
 project_copyright = author
-release = version = PROJECT["version"]
+release = version = importlib.metadata.version(project)
 
 # The formulas are set by a MathJax that is copied into the pages, so that they read well without a network, too.
 extensions = [
