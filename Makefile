@@ -32,10 +32,10 @@ test: $(VENV)/.dev  ## all tests; those of the lab and the service want Chromium
 	@command -v chromium >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
 		{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update --quiet --quiet && \
 		DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet chromium postgresql >/dev/null; } || true
-	@$(BIN)/pytest -n 3 --dist loadgroup $(ARGS)
+	@$(BIN)/pytest -n 2 $(ARGS)
 
 fast: $(VENV)/.dev  ## the quick tests, with a tenth of the random examples, in under a minute
-	@ROSENBLATT_TESTS=fast $(BIN)/pytest -n 2 --dist loadgroup -m "not slow" $(ARGS)
+	@ROSENBLATT_TESTS=fast $(BIN)/pytest -n 2 -m "not slow" $(ARGS)
 
 lint: $(VENV)/.dev  ## style, types and the direction of imports
 	$(BIN)/ruff check

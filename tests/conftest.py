@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from hypothesis import settings
 
 from tests.helpers import FAST
@@ -16,9 +15,6 @@ LATE = ("dask", "lab", "cli", "serve")
 
 
 def pytest_collection_modifyitems(items):
-    """Bring the tests into that order, and have one cluster at a time."""
-    for item in items:
-        if item.path.parent.name == "dask":
-            item.add_marker(pytest.mark.xdist_group("dask"))
+    """Bring the tests into that order."""
     folders = {item: item.path.relative_to(Path(__file__).parent).parts[0] for item in items}
     items.sort(key=lambda item: LATE.index(folders[item]) + 1 if folders[item] in LATE else 0)

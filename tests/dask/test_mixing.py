@@ -1,6 +1,7 @@
 """What workers compute and how it is mixed, without a cluster: the very functions that its tasks call."""
 
 import itertools
+import uuid
 
 import numpy as np
 import pytest
@@ -38,10 +39,11 @@ def run(estimator, shards, classes, epochs, mixing="mistakes", group=1):
     recipe = recipe_of(estimator, shards[0].width, classes)
     model = recipe.model()
     coordinates = coordinates_of(model)
+    identity = uuid.uuid4().hex
     notes = []
     for epoch in range(epochs):
         start = [part.copy() for part in coordinates.start()]
-        order = Order(recipe, f"{id(shards)} {group}", epoch, Run(1, shuffle=False), mixing, len(shards) == 1)
+        order = Order(recipe, identity, epoch, Run(1, shuffle=False), mixing, len(shards) == 1)
         groups = [range(first, min(first + group, len(shards))) for first in range(0, len(shards), group)]
         _epochs._kept.clear()
         partials = [learn_shards([shards[n] for n in numbers], numbers, start, [], order) for numbers in groups]
