@@ -1,8 +1,12 @@
 """What several test files share: the learners, random problems, and everything that a model remembers."""
 
+import contextlib
 import copy
 import dataclasses
 import os
+import shutil
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -213,3 +217,19 @@ def last_weights(estimator):
     w = w[: model.n_features]
     w = w[None, :] if w.ndim == 1 else w[:, : model.vectors].T
     return np.hstack([w, bias[:, None]])
+
+
+@contextlib.contextmanager
+def unreadable(path):
+    """A copy of a file that this account may not read; root, who may read everything, is nobody meanwhile."""
+    me, nobody = os.geteuid(), 65534
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        hidden = Path(shutil.copy(path, folder))
+        hidden.chmod(0)
+        if me == 0:
+            os.seteuid(nobody)
+        try:
+            yield hidden
+        finally:
+            os.seteuid(me)

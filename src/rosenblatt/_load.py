@@ -44,8 +44,8 @@ def load(path: str | os.PathLike[str], *, rule: type[Any] | None = None, kernel:
     --------
     >>> import rosenblatt
     >>> model = rosenblatt.Perceptron().fit([[0.0], [1.0]], ["no", "yes"])
-    >>> model.save("/tmp/yes-or-no.model")
-    >>> rosenblatt.load("/tmp/yes-or-no.model").predict([[2.0]])
+    >>> model.save("yes-or-no.model")
+    >>> rosenblatt.load("yes-or-no.model").predict([[2.0]])
     array(['yes'], dtype='<U3')
     """
     return restore(model_file.read(path), path, rule=rule, kernel=kernel)

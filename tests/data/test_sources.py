@@ -12,6 +12,7 @@ import pytest
 
 import rosenblatt
 from rosenblatt.data import BadData, open_stream, sources
+from tests.helpers import unreadable
 
 LINES = b"".join(b"%d %d:1 %d:0.5\n" % (k % 2, k % 97, 100 + k % 31) for k in range(20000))
 
@@ -181,13 +182,9 @@ def test_folders_and_files_that_are_not_there(tmp_path):
         open_stream([])
 
 
-def test_no_permission(tmp_path, monkeypatch):
-    path = tmp_path / "x.svm"
-    path.write_bytes(LINES)
-    path.chmod(0)
-    if os.access(path, os.R_OK):  # the administrator may read everything
-        monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(BadData, match="no permission"):
+def test_no_permission(tmp_path):
+    (tmp_path / "x.svm").write_bytes(LINES)
+    with unreadable(tmp_path / "x.svm") as path, pytest.raises(BadData, match="no permission"):
         open_stream(path)
 
 

@@ -71,7 +71,7 @@ def _check(name: str) -> None:
         raise BadData(f"A file is needed; this is a folder. Name its files, for instance '{path / '*'}'.", name)
     if not path.exists():
         raise BadData("A file is needed; there is none of this name. Check the path.", name)
-    if not os.access(path, os.R_OK):
+    if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
         raise BadData("The file must be readable; this account has no permission to read it. Change its mode.", name)
 
 
