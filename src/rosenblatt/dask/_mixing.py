@@ -231,6 +231,20 @@ class Shrunk(Coordinates):
 class _Natural(Coordinates):
     """Rules whose coordinates are not their weights."""
 
+    def install(self, start: Sequence[Array]) -> None:
+        """Begin there."""
+        self._restart()
+        self.take(start)
+
+    def take(self, start: Sequence[Array]) -> None:
+        """Go on from there."""
+        for mine, given in zip(self.start(), start, strict=True):
+            mine[...] = given
+
+    def base(self, start: Sequence[Array]) -> list[Array]:
+        """The same, of the start."""
+        return self.coordinates()
+
     def collect(
         self,
         totals: Sequence[Floats],
@@ -261,24 +275,10 @@ class Gaussian(_Natural):
         state, memory = self.model.state, self._memory
         return [state.w.ravel(), state.bias, memory.sigma.ravel(), memory.bias]
 
-    def install(self, start: Sequence[Array]) -> None:
-        """Begin there."""
-        self._restart()
-        self.take(start)
-
-    def take(self, start: Sequence[Array]) -> None:
-        """Go on from there."""
-        for mine, given in zip(self.start(), start, strict=True):
-            mine[...] = given
-
     def coordinates(self) -> list[Array]:
         """Precisions, and precisions times weights."""
         w, bias, sigma, sigma_bias = self.start()
         return [1.0 / sigma, 1.0 / sigma_bias, w / sigma, bias / sigma_bias]
-
-    def base(self, start: Sequence[Array]) -> list[Array]:
-        """The same, of the start."""
-        return self.coordinates()
 
     def move(self, steps: Sequence[Floats]) -> None:
         """Add to both, where one of them changes."""
@@ -307,16 +307,6 @@ class FullGaussian(_Natural):
         state = self.model.state
         return [state.w.ravel(), state.bias, self._memory.sigma.ravel()]
 
-    def install(self, start: Sequence[Array]) -> None:
-        """Begin there."""
-        self._restart()
-        self.take(start)
-
-    def take(self, start: Sequence[Array]) -> None:
-        """Go on from there."""
-        for mine, given in zip(self.start(), start, strict=True):
-            mine[...] = given
-
     def _vectors(self) -> Floats:
         """The weight vectors with their bias first, one on each row."""
         state, vectors = self.model.state, self.model.vectors
@@ -327,10 +317,6 @@ class FullGaussian(_Natural):
         """Inverse matrices, and these times the weights."""
         precision = np.linalg.inv(self._memory.sigma)
         return [precision.ravel(), np.einsum("kij,kj->ki", precision, self._vectors()).ravel()]
-
-    def base(self, start: Sequence[Array]) -> list[Array]:
-        """The same, of the start."""
-        return self.coordinates()
 
     def move(self, steps: Sequence[Floats]) -> None:
         """Add to both."""
