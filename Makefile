@@ -16,6 +16,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 ARGS ?=
 DATA ?=
 
+# The tests start many processes, none of which should compile the package's modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The first Python that is new enough and able to make a virtual environment.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)

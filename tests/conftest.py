@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 from tests.helpers import FAST
@@ -10,11 +11,17 @@ from tests.helpers import FAST
 settings.register_profile("rosenblatt", deadline=None, max_examples=10 if FAST else 100)
 settings.load_profile("rosenblatt")
 
-LATE = ("dask", "lab", "cli", "serve")
+LATE = ("lab", "cli", "dask", "serve")
 """Folders whose tests start processes: these find the kernels on disk if the others, which compile them, have come first."""
+
+SLOW = ("cli", "dask", "serve", "test_bad_input.py", "test_docs.py")
+"""What `make fast` leaves out as a whole: processes, clusters and servers, every fault with every learner, every page."""
 
 
 def pytest_collection_modifyitems(items):
-    """Bring the tests into that order."""
-    folders = {item: item.path.relative_to(Path(__file__).parent).parts[0] for item in items}
-    items.sort(key=lambda item: LATE.index(folders[item]) + 1 if folders[item] in LATE else 0)
+    """Mark the slow ones, and bring all into that order."""
+    top = {item: item.path.relative_to(Path(__file__).parent).parts[0] for item in items}
+    for item in items:
+        if top[item] in SLOW:
+            item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: LATE.index(top[item]) + 1 if top[item] in LATE else 0)

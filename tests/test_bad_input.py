@@ -418,7 +418,6 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals work otherwise there")
 def test_a_real_interrupt():
     assert signal.SIGINT

@@ -31,21 +31,6 @@ EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 SERVICE = re.compile(r"(?:http://)?(?:127\.0\.0\.1|localhost):8520")
 
-# They draw, compile rules of their own, start a service, or let other libraries run beside ours.
-SLOW = {
-    "docs/cluster.md",
-    "docs/migration/river.md",
-    "docs/migration/scikit_learn.md",
-    "docs/migration/vowpal_wabbit.md",
-    "docs/plots.md",
-    "docs/quickstart.md",
-    "docs/service.md",
-    "docs/tutorials/feedback.md",
-    "docs/tutorials/kernel_perceptron.md",
-    "docs/tutorials/spam_filter.md",
-    "docs/tutorials/your_own_rule.md",
-    "docs/your_own_rule.md",
-}
 # Libraries that a page compares with; where one cannot be installed, its page is not run.
 NEEDS = {"docs/migration/river.md": "river", "docs/migration/vowpal_wabbit.md": "vowpalwabbit"}
 
@@ -75,8 +60,7 @@ def blocks_of(page):
 def parameters():
     for page in PAGES:
         if any(blocks_of(page)):
-            name = name_of(page)
-            yield pytest.param(page, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
+            yield pytest.param(page, id=name_of(page))
 
 
 @pytest.fixture
@@ -227,7 +211,6 @@ def modules_with_examples():
             yield ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("name", list(modules_with_examples()))
 def test_docstrings(name):
@@ -236,7 +219,6 @@ def test_docstrings(name):
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).failed == 0
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, capsys):

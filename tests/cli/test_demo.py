@@ -2,14 +2,11 @@
 
 import sys
 
-import pytest
-
 from tests.cli.helpers import call, numbers
 
 STEPS = ["train", "inspect", "certify", "compare", "trace"]
 
 
-@pytest.mark.slow
 def test_the_tour(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = call("demo", "--words", 3, "--epochs", 2)

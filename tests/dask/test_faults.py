@@ -68,7 +68,6 @@ def test_a_worker_killed_that_reads_files(client, in_epoch, tmp_path):
     client.wait_for_workers(2, timeout=60)
 
 
-@pytest.mark.slow
 def test_a_worker_that_hangs_is_not_waited_for(expected, in_epoch, monkeypatch):
     """On a cluster of its own, to which such a worker need not come back."""
     monkeypatch.setattr(_data, "SILENCE", 3.0)

@@ -4,12 +4,13 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import rosenblatt
 from rosenblatt.data import BadData, open_stream
+from tests.helpers import examples
 
 from . import reference
 
@@ -20,7 +21,7 @@ def write(folder, text, name="x.svm"):
     return path
 
 
-def examples(path, **options):
+def parsed(path, **options):
     stream = open_stream(path, **{"format": "svmlight", **options})
     found = []
     for batch in stream:
@@ -45,7 +46,7 @@ NOISE = st.lists(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.one_of(st.lists(LINE).map(b"\n".join), NOISE.map(b"".join)), st.booleans(), st.integers(1, 40))
 @example(b"1 3:1 3:2 1:5\n", True, 1)
 @example(b"1 3:0.10000000000000000000000001 1:5\n", True, 40)
@@ -56,14 +57,14 @@ def test_agrees_with_the_reference(tmp_path_factory, text, labelled, batch_bytes
         expected = reference.svmlight(text, labelled=labelled)
     except reference.Refused:
         with pytest.raises(BadData):
-            examples(path, labelled=labelled, batch_bytes=batch_bytes)
+            parsed(path, labelled=labelled, batch_bytes=batch_bytes)
         return
     if not expected:
         with pytest.raises(BadData, match="at least one example"):
-            examples(path, labelled=labelled, batch_bytes=batch_bytes)
+            parsed(path, labelled=labelled, batch_bytes=batch_bytes)
         return
     for threads in (1, 2):
-        assert examples(path, labelled=labelled, batch_bytes=batch_bytes, threads=threads) == expected
+        assert parsed(path, labelled=labelled, batch_bytes=batch_bytes, threads=threads) == expected
 
 
 @pytest.mark.parametrize("zero_based", [True, False])
@@ -85,7 +86,7 @@ def test_long_unsorted_rows(tmp_path):
     rng = np.random.default_rng(0)
     indices, values = rng.integers(0, 300, 1000), rng.integers(1, 9, 1000)
     text = "1 " + " ".join(f"{i}:{v}" for i, v in zip(indices, values)) + "\n"
-    assert examples(write(tmp_path, text)) == reference.svmlight(text.encode())
+    assert parsed(write(tmp_path, text)) == reference.svmlight(text.encode())
 
 
 def test_one_based(tmp_path):

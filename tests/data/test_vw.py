@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rosenblatt.data import BadData, Encoder, open_stream
+from tests.helpers import examples
 
 from . import reference
 
@@ -16,7 +17,7 @@ def write(folder, text, name="x.vw"):
     return path
 
 
-def examples(path, **options):
+def parsed(path, **options):
     stream = open_stream(path, **{"format": "vw", **options})
     found = []
     for batch in stream:
@@ -42,7 +43,7 @@ NOISE = st.lists(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.one_of(st.lists(LINE).map(b"\n".join), NOISE.map(b"".join)), st.integers(1, 60))
 @example(b"1 2 tag|f a:1 b |g a\n-1 |f a a:0.10000000000000000000000001", 8)
 def test_agrees_with_the_reference(tmp_path_factory, text, batch_bytes):
@@ -51,14 +52,14 @@ def test_agrees_with_the_reference(tmp_path_factory, text, batch_bytes):
         expected = reference.vw(text)
     except reference.Refused:
         with pytest.raises(BadData):
-            examples(path, batch_bytes=batch_bytes)
+            parsed(path, batch_bytes=batch_bytes)
         return
     if not expected:
         with pytest.raises(BadData, match="at least one example"):
-            examples(path, batch_bytes=batch_bytes)
+            parsed(path, batch_bytes=batch_bytes)
         return
     for threads in (1, 2):
-        assert examples(path, batch_bytes=batch_bytes, threads=threads) == expected
+        assert parsed(path, batch_bytes=batch_bytes, threads=threads) == expected
 
 
 def test_names_weights_and_tags(tmp_path):

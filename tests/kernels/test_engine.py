@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.kernels.functions import Polynomial
@@ -12,6 +12,7 @@ from rosenblatt.kernels.readouts import READOUTS, decide, winners
 from rosenblatt.kernels.rows import Block
 from rosenblatt.kernels.schemes import ON_ZERO, SCHEMES, correction
 from rosenblatt.kernels.training import Epochs, learn_stream
+from tests.helpers import examples
 from tests.kernels.oracle import dual_perceptron, step
 
 INTEGER_SCHEMES = ["max", "all", "ovr"]  # the others divide, so their sums round
@@ -59,7 +60,7 @@ def run_oracle(p):
 
 
 @given(problems())
-@settings(max_examples=150)
+@examples(150)
 def test_blocks_make_the_mistakes_of_the_one_by_one_algorithm(p):
     machine, _, _ = run_engine(p)
     oracle = run_oracle(p)
@@ -98,7 +99,7 @@ def test_dividing_schemes_on_data_without_ties(scheme):
 
 
 @given(problems(), st.integers(0, 99))
-@settings(max_examples=100)
+@examples(100)
 def test_every_readout_is_that_of_the_definition(p, seed):
     machine, kernel, _ = run_engine(p)
     oracle = run_oracle(p)

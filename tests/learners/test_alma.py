@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import ALMA, certify
 from tests import oracles
-from tests.helpers import SCHEMES, blobs, csr, last_weights
+from tests.helpers import SCHEMES, blobs, csr, examples, last_weights
 
 
 def check(model, run):
@@ -50,7 +50,7 @@ def test_weights_starts_and_the_average(classes):
     np.testing.assert_allclose(np.hstack([model.coef_, model.intercept_[:, None]]), run.average(), rtol=1e-9)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 10**6), st.sampled_from([0.2, 0.5, 0.9, 1.0]))
 def test_the_bound_on_updates_and_the_margin_that_is_reached(seed, alpha):
     rng = np.random.default_rng(seed)

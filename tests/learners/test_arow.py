@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import AROW
 from tests import oracles
-from tests.helpers import SCHEMES, blobs, csr, fitted, followed, integer_runs, last_weights
+from tests.helpers import SCHEMES, blobs, csr, examples, fitted, followed, integer_runs, last_weights
 
 COVARIANCES = ("diagonal", "full")
 
@@ -17,7 +17,7 @@ def check(model, run):
     assert (model.mistakes_, model.updates_) == (run.mistakes, run.updates)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(problem=integer_runs(), r=st.sampled_from([0.1, 1.0, 7.0]), sparse=st.booleans())
 def test_two_classes_with_a_diagonal_bit_for_bit(problem, r, sparse):
     model = fitted(AROW(r=r), problem, sparse)
@@ -29,7 +29,7 @@ def test_two_classes_with_a_diagonal_bit_for_bit(problem, r, sparse):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=25)
+@examples(25)
 @given(problem=integer_runs(3))
 def test_many_classes_with_a_diagonal_bit_for_bit(scheme, problem):
     model = fitted(AROW(r=0.5, multiclass=scheme), problem)
@@ -72,7 +72,7 @@ def test_the_average(covariance, classes):
     np.testing.assert_allclose(np.hstack([model.coef_, model.intercept_[:, None]]), run.average(), rtol=1e-9)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 10.0]))
 def test_the_bound_on_mistakes(seed, r):
     """The paper's theorem with the full matrix, for the comparator that made the labels, at several lengths."""

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import ParallelPerceptron, Perceptron
-from tests.helpers import assert_same_model, blobs, csr, differences, last_weights, memory
+from tests.helpers import assert_same_model, blobs, csr, differences, examples, last_weights, memory
 
 
 def p_delta(X, y, W, eta, gamma, mu, epochs=1, weight=None):
@@ -69,7 +69,7 @@ def test_more_than_one_hyperplane():
     assert Perceptron().fit(X, y).score(X, y) < 0.7
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(
     seed=st.integers(0, 10**6), features=st.sampled_from([1, 3, 8, 13]), sizes=st.lists(st.integers(1, 20), max_size=5)
 )

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import ROMMA, certify
 from tests import oracles
-from tests.helpers import SCHEMES, blobs, csr, last_weights
+from tests.helpers import SCHEMES, blobs, csr, examples, last_weights
 
 VARIANTS = ("ROMMA", "aggressive")
 EACH = pytest.mark.parametrize("variant", VARIANTS)
@@ -56,7 +56,7 @@ def test_weights_starts_and_the_average(variant, classes):
 
 
 @EACH
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 10**6))
 def test_the_bound_on_mistakes(variant, seed):
     rng = np.random.default_rng(seed)

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import SecondOrderPerceptron
 from tests import oracles
-from tests.helpers import SCHEMES, blobs, csr, fitted, followed, integer_runs, last_weights
+from tests.helpers import SCHEMES, blobs, csr, examples, fitted, followed, integer_runs, last_weights
 
 COVARIANCES = ("diagonal", "full")
 
@@ -33,7 +33,7 @@ def test_the_papers_form(a, seed):
     assert model.mistakes_ == model.updates_ == mistakes
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(problem=integer_runs(), a=st.sampled_from([0.5, 1.0, 4.0]), sparse=st.booleans())
 def test_two_classes_with_a_diagonal_bit_for_bit(problem, a, sparse):
     model = fitted(SecondOrderPerceptron(a=a), problem, sparse)
@@ -45,7 +45,7 @@ def test_two_classes_with_a_diagonal_bit_for_bit(problem, a, sparse):
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 10**6))
 def test_many_classes(covariance, scheme, seed):
     X, y = blobs(40, 6, 4, seed)
@@ -57,7 +57,7 @@ def test_many_classes(covariance, scheme, seed):
     assert (model.mistakes_, model.updates_) == (run.mistakes, run.updates)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 10.0]))
 def test_the_bound_on_mistakes(seed, a):
     rng = np.random.default_rng(seed)

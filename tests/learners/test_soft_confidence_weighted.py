@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import SoftConfidenceWeighted
 from rosenblatt.learners.soft_confidence_weighted import step
 from tests import oracles
-from tests.helpers import SCHEMES, blobs, csr, fitted, followed, integer_runs, last_weights
+from tests.helpers import SCHEMES, blobs, csr, examples, fitted, followed, integer_runs, last_weights
 
 VARIANTS = ("SCW-I", "SCW-II")
 EACH = pytest.mark.parametrize("variant", VARIANTS)
@@ -38,7 +38,7 @@ def test_the_papers_formulas(variant, covariance, classes, seed):
 
 
 @EACH
-@settings(max_examples=30)
+@examples(30)
 @given(problem=integer_runs(on_zero=("update",)), sparse=st.booleans())
 def test_weights_and_starts(variant, problem, sparse):
     model = fitted(SoftConfidenceWeighted(C=0.5, phi=0.9, variant=variant), problem, sparse)
@@ -63,7 +63,7 @@ def test_many_classes(variant, scheme):
 numbers = st.floats(1e-3, 1e3)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(margin=st.floats(-1e3, 1e3), variance=numbers, phi=numbers)
 def test_without_a_ceiling_the_example_is_as_sure_as_asked(margin, variance, phi):
     """What the step is for: afterwards the margin is phi standard deviations."""
@@ -78,7 +78,7 @@ def test_without_a_ceiling_the_example_is_as_sure_as_asked(margin, variance, phi
 
 
 @EACH
-@settings(max_examples=200)
+@examples(200)
 @given(
     margin=st.floats(-1e6, 1e6),
     variance=st.floats(1e-300, 1e10),

@@ -136,12 +136,10 @@ def schemathesis(server, *options):
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
 
 
-@pytest.mark.slow
 def test_schemathesis_finds_nothing(server):
     schemathesis(server)
 
 
-@pytest.mark.slow
 def test_schemathesis_finds_nothing_with_tokens(tmp_path):
     store = Store(f"sqlite:///{tmp_path}/log.db")
     store.prepare()

@@ -15,7 +15,6 @@ from tests.serve.crashes import MODEL, Load, audit, crash_loop
 from tests.serve.processes import Server
 
 
-@pytest.mark.slow
 def test_kill_at_random_moments(store):
     result = crash_loop(store, 4)  # the benchmark does it 200 times
     assert result["confirmed"] > 50
@@ -41,7 +40,6 @@ def test_sigterm_under_load_drains_and_exits_0(store):
     log.close()
 
 
-@pytest.mark.slow
 def test_postgresql_restarted_in_mid_load(postgres):
     store, load = postgres.database(f"t{uuid.uuid4().hex}"), Load()
     with Server(store) as server:
@@ -157,7 +155,6 @@ def test_postgresql_read_only(postgres):
         assert server.get("/v1/models/m")[1]["examples"] == 1
 
 
-@pytest.mark.slow
 def test_a_second_process_waits_reads_and_takes_over(store):
     load = Load()
     with Server(store) as first:
