@@ -29,11 +29,11 @@ from .scaled import FIRST_EXTRA, grown, rescale, unpack_scaled
 __all__ = ["many_classes", "two_classes", "unpack_committee"]
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def unpack_committee(packed: Any, w: Any) -> Any:
     """The arrays of a run: those of `scaled`, and room for the perceptrons' own scores."""
     params, (state, scales), settings = unpack_scaled(packed, w)
-    return params, (state, scales, floats(packed, FIRST_EXTRA + 4)), settings
+    return params, (state, scales, floats(packed[FIRST_EXTRA + 4])), settings
 
 
 @njit(**NOGIL)

@@ -8,6 +8,8 @@ from typing import Any
 
 from numba import njit, uint64
 
+from .rows import NOGIL
+
 __all__ = ["ALL", "MAX", "ONE_VS_REST", "PROPORTIONAL", "SCHEMES", "UNIFORM", "share", "top_rival"]
 
 MAX, ALL, UNIFORM, PROPORTIONAL, ONE_VS_REST = range(5)
@@ -16,7 +18,7 @@ SCHEMES = {"max": MAX, "all": ALL, "uniform": UNIFORM, "proportional": PROPORTIO
 """The words that users type. `ovr` trains K binary learners and shares nothing."""
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def top_rival(scores: Any, true: Any) -> Any:
     """The class other than the true one with the highest score; the first of them if they tie."""
     rival = uint64(1) if true == 0 else uint64(0)
@@ -26,7 +28,7 @@ def top_rival(scores: Any, true: Any) -> Any:
     return rival
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def share(scheme: Any, scores: Any, true: Any, rival: Any, columns: Any, amounts: Any) -> Any:
     """Who moves, and how far for a step of 1: the true class by +1, its rivals by -1 in all (for `all`, by -1 each)."""
     columns[0], amounts[0] = true, 1.0

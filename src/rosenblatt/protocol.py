@@ -20,6 +20,7 @@ from .rows import (
     CSR,
     EXP,
     IDENTITY,
+    NOGIL,
     add,
     add_columns,
     dot,
@@ -117,63 +118,63 @@ def pack(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     return np.array([(a.ctypes.data, a.shape[0], a.shape[1] if a.ndim == 2 else 1) for a in arrays], np.int64)
 
 
-@njit(nogil=True)
-def floats(packed: Any, place: Any) -> Any:
+@njit(**NOGIL)
+def floats(entry: Any) -> Any:
     """A packed vector of float64."""
-    return carray(pointer(packed[place, 0]), (packed[place, 1],), np.float64)
+    return carray(pointer(entry[0]), (entry[1],), np.float64)
 
 
-@njit(nogil=True)
-def integers(packed: Any, place: Any) -> Any:
+@njit(**NOGIL)
+def integers(entry: Any) -> Any:
     """A packed vector of int64."""
-    return carray(pointer(packed[place, 0]), (packed[place, 1],), np.int64)
+    return carray(pointer(entry[0]), (entry[1],), np.int64)
 
 
-@njit(nogil=True)
-def matrix(packed: Any, place: Any, dtype: Any) -> Any:
+@njit(**NOGIL)
+def matrix(entry: Any, dtype: Any) -> Any:
     """A packed matrix."""
-    return carray(pointer(packed[place, 0]), (packed[place, 1], packed[place, 2]), dtype)
+    return carray(pointer(entry[0]), (entry[1], entry[2]), dtype)
 
 
-def weights_like(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
+def weights_like(entry: Any, w: Any, dtype: Any) -> Any:
     """A packed array with as many dimensions as `w`."""
 
 
-@overload(weights_like, jit_options={"nogil": True})
-def _weights_like(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
-    def one(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
-        return carray(pointer(packed[place, 0]), (packed[place, 1],), dtype)
+@overload(weights_like, jit_options=NOGIL)
+def _weights_like(entry: Any, w: Any, dtype: Any) -> Any:
+    def one(entry: Any, w: Any, dtype: Any) -> Any:
+        return carray(pointer(entry[0]), (entry[1],), dtype)
 
-    def many(packed: Any, place: Any, w: Any, dtype: Any) -> Any:
-        return matrix(packed, place, dtype)
+    def many(entry: Any, w: Any, dtype: Any) -> Any:
+        return matrix(entry, dtype)
 
     return one if w.ndim == 1 else many
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def unpack(packed: Any, w: Any) -> Any:
     """The arrays of a run from their addresses."""
     state = State(
-        w, floats(packed, 0), weights_like(packed, 1, w, w.dtype), floats(packed, 2),
-        weights_like(packed, 3, w, np.float64), floats(packed, 4), integers(packed, COUNTS), floats(packed, 6),
-        floats(packed, SCORES), integers(packed, 8), floats(packed, 9), matrix(packed, 10, np.float64),
-        matrix(packed, 11, w.dtype), integers(packed, 12), floats(packed, 13), floats(packed, 14),
+        w, floats(packed[0]), weights_like(packed[1], w, w.dtype), floats(packed[2]),
+        weights_like(packed[3], w, np.float64), floats(packed[4]), integers(packed[COUNTS]), floats(packed[6]),
+        floats(packed[SCORES]), integers(packed[8]), floats(packed[9]), matrix(packed[10], np.float64),
+        matrix(packed[11], w.dtype), integers(packed[12]), floats(packed[13]), floats(packed[14]),
     )  # fmt: skip
-    numbers = floats(packed, SETTINGS)
+    numbers = floats(packed[SETTINGS])
     settings = Settings(numbers[0], numbers[1], int(numbers[2]), int(numbers[3]), int(numbers[4]))
-    return floats(packed, PARAMS), state, settings
+    return floats(packed[PARAMS]), state, settings
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def one_example(packed: Any, label: Any, importance: Any) -> Any:
     """Label, weight and order of a run over a single row."""
-    y, weight, order = integers(packed, LABEL), floats(packed, WEIGHT), integers(packed, ORDER)
+    y, weight, order = integers(packed[LABEL]), floats(packed[WEIGHT]), integers(packed[ORDER])
     y[0], weight[0], order[0] = label, importance, 0
-    integers(packed, COUNTS)[POSITION] = 0
+    integers(packed[COUNTS])[POSITION] = 0
     return y, weight, order
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def sparse_example(w: Any, indices_address: Any, values_address: Any, count: Any) -> Any:
     """A row given by the addresses of its entries: a sorted copy."""
     indptr = np.empty(2, np.int64)
@@ -184,12 +185,12 @@ def sparse_example(w: Any, indices_address: Any, values_address: Any, count: Any
     return CSR(indptr, indices, values)
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def guess_or_reason(reason: Any, packed: Any) -> Any:
     """The class that the scores of the last example speak for, or, negative, why it was not learned to the end."""
     if reason != DONE:
         return -reason
-    scores = floats(packed, SCORES)
+    scores = floats(packed[SCORES])
     if scores.size == 1:
         return 1 if scores[0] >= 0.0 else 0
     best = 0
@@ -199,7 +200,7 @@ def guess_or_reason(reason: Any, packed: Any) -> Any:
     return best
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def settle_tie(margin: Any, first: Any, on_zero: Any) -> Any:
     """The margin as the rule sees it: a tie that counts as correct becomes the smallest positive number."""
     if margin == 0.0 and (on_zero == KEEP or (on_zero == POSITIVE and first)):
@@ -207,13 +208,13 @@ def settle_tie(margin: Any, first: Any, on_zero: Any) -> Any:
     return margin
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def out_of_scale(top: Any, link: Any, shift: Any) -> Any:
     """Whether linked weights are about to overflow or to vanish; those of a balanced pair may be 0 for good reason."""
     return top > LARGE or (top < SMALL and (link == EXP or shift != 0.0))
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def next_goal(goal: Any, run: Any) -> Any:
     """The goal after a run of right answers has ended: one that passed it has set a new one."""
     return run + 1 if 0 < goal <= run else goal

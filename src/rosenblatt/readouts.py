@@ -12,7 +12,7 @@ from numba import njit, uint64
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from .rows import dot, dots, row
+from .rows import NOGIL, dot, dots, row
 
 __all__ = ["average", "guess_by_average", "score_many", "score_two", "vote_many", "vote_two"]
 
@@ -30,7 +30,7 @@ def guess_by_average(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesse
     """guesses[t] = the class that the average so far gives row order[t]; `ages`: one for all vectors, or one for each."""
 
 
-@overload(guess_by_average, jit_options={"nogil": True})
+@overload(guess_by_average, jit_options=NOGIL)
 def _guess_by_average(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> Any:
     def two(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
         x = row(X, order[t])
@@ -54,7 +54,7 @@ def _guess_by_average(weights: Any, ages: Any, X: Any, order: Any, t: Any, guess
     return two if kinds["w"].ndim == 1 else many
 
 
-@njit(nogil=True, _nrt=False)
+@njit(_nrt=False, **NOGIL)
 def score_two(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
     """out[t] = <w, x> + bias; the first row whose score is not finite, or -1."""
     bad = -1
@@ -65,7 +65,7 @@ def score_two(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
     return bad
 
 
-@njit(nogil=True, _nrt=False)
+@njit(_nrt=False, **NOGIL)
 def score_many(w: Any, bias: Any, X: Any, order: Any, out: Any, tile: Any) -> Any:
     """out[t, k] = <w_k, x> + bias_k; the first row with a score that is not finite, or -1. `tile`: room for TILE rows."""
     bad = -1
@@ -82,7 +82,7 @@ def score_many(w: Any, bias: Any, X: Any, order: Any, out: Any, tile: Any) -> An
     return bad
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def vote_two(products: Any, entries: Any, steps: Any, survived: Any, bias: Any, scores: Any, votes: Any) -> None:
     """Let every weight vector of a run vote on a block of examples.
 
@@ -100,7 +100,7 @@ def vote_two(products: Any, entries: Any, steps: Any, survived: Any, bias: Any, 
             votes[0, r] += count if score > 0.0 else (-count if score < 0.0 else 0.0)
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def vote_many(
     products: Any, entries: Any, steps: Any, survived: Any, bias: Any, separate: Any, scores: Any, votes: Any
 ) -> None:
@@ -126,7 +126,7 @@ def vote_many(
             _vote_top(scores, count, votes)
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def _vote_top(scores: Any, count: Any, votes: Any) -> None:
     for r in range(uint64(votes.shape[1])):
         top = scores[0, r]

@@ -65,13 +65,13 @@ class Scales(NamedTuple):
     total: NDArray[np.float64]
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def unpack_scaled(packed: Any, w: Any) -> Any:
     """The arrays of such a run."""
     params, state, settings = unpack(packed, w)
     first = FIRST_EXTRA
     scales = Scales(
-        floats(packed, first), floats(packed, first + 1), floats(packed, first + 2), floats(packed, first + 3)
+        floats(packed[first]), floats(packed[first + 1]), floats(packed[first + 2]), floats(packed[first + 3])
     )
     return params, (state, scales), settings
 

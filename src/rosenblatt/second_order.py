@@ -68,16 +68,16 @@ class Variances(NamedTuple):
     scratch: NDArray[np.float64]
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def unpack_diagonal(packed: Any, w: Any) -> Any:
     """The arrays of a run with a diagonal Σ."""
     params, state, settings = unpack(packed, w)
     scratch = carray(pointer(packed[FIRST_EXTRA + 2, 0]), (0, 0), np.float64)
-    sigma = weights_like(packed, FIRST_EXTRA, w, np.float64)
-    return params, (state, Variances(sigma, floats(packed, FIRST_EXTRA + 1), scratch)), settings
+    sigma = weights_like(packed[FIRST_EXTRA], w, np.float64)
+    return params, (state, Variances(sigma, floats(packed[FIRST_EXTRA + 1]), scratch)), settings
 
 
-@njit(nogil=True)
+@njit(**NOGIL)
 def unpack_full(packed: Any, w: Any) -> Any:
     """The arrays of a run with whole matrices Σ."""
     params, state, settings = unpack(packed, w)
@@ -85,7 +85,7 @@ def unpack_full(packed: Any, w: Any) -> Any:
     vectors = packed[FIRST_EXTRA, 1] // size
     sigma = carray(pointer(packed[FIRST_EXTRA, 0]), (vectors, size, size), np.float64)
     scratch = carray(pointer(packed[FIRST_EXTRA + 2, 0]), (vectors + 1, size), np.float64)
-    return params, (state, Variances(sigma, floats(packed, FIRST_EXTRA + 1), scratch)), settings
+    return params, (state, Variances(sigma, floats(packed[FIRST_EXTRA + 1]), scratch)), settings
 
 
 # ---- verbs ----
