@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, core, files, page, peers, proofs
+from . import commands, core, files, page, peers, proofs, scaling
 from .harness import Options, Row, environment, show, write
 
 GROUPS = {
@@ -17,6 +17,7 @@ GROUPS = {
     "files": files.BENCHMARKS,
     "commands": commands.BENCHMARKS,
     "proofs": proofs.BENCHMARKS,
+    "scaling": scaling.BENCHMARKS,
 }
 BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.items()}
 FOLDER = Path(__file__).parent / "results"

@@ -18,6 +18,7 @@ TITLES = {
     "files": "From files",
     "commands": "Whole commands",
     "proofs": "Certificates",
+    "scaling": "On a Dask cluster",
 }
 OTHERS = ("accuracy", "libol", "freund_schapire", "service")
 EDGE = 0.05
@@ -54,9 +55,7 @@ NOT_MEASURED = """## Not measured
 def make() -> str:
     """The whole page."""
     kept = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))}
-    parted = kept.pop("scaling", {"parts": {}})["parts"]  # each of its parts was measured on its own
     groups = {name: kept[name] for name in [*TITLES, *kept] if name in kept and name not in OTHERS}
-    groups |= {f"scaling: {name.replace('_', ' ')}": part for name, part in parted.items()}
     parts = [HEAD, _balance(groups), *("\n".join(_group(name, group)) for name, group in groups.items())]
     if "service" in kept:
         parts.append("\n".join(_service(kept["service"])))
@@ -130,7 +129,7 @@ def _reached(row: dict[str, Any]) -> str:
 
 
 def _group(name: str, kept: dict[str, Any]) -> Iterator[str]:
-    yield f"## {TITLES.get(name, name.capitalize().replace('Scaling:', 'On a Dask cluster:'))}\n"
+    yield f"## {TITLES.get(name, name.capitalize())}\n"
     yield from _setting(kept)
     benchmarks: dict[str, list[dict[str, Any]]] = {}
     for row in kept["rows"]:

@@ -32,8 +32,8 @@ def load(path: str | os.PathLike[str], *, rule: type[Any] | None = None, kernel:
     -------
     estimator
         Of the class that was saved, with the same parameters, attributes and predictions, and ready to learn on. One that the
-        command line has trained has the attribute `encoder_`, which turns further files into features:
-        ``rosenblatt.data.open_stream(path, encoder=model.encoder_)``.
+        command line has trained has the attribute `encoder_`, which turns further files into the features that it
+        knows: ``rosenblatt.data.open_stream(path, encoder=model.encoder_)``. Words that it has not learned are ignored.
 
     Raises
     ------
@@ -162,6 +162,7 @@ def _estimator(saved: Saved, learner: type[Any], kernel: Any) -> Any:
         from .data import Encoder
 
         estimator.encoder_ = Encoder.from_json(saved.encoder)
+        estimator.encoder_.freeze()
         if estimator.encoder_.n_features > features:
             raise BadModel("its features do not fit its weights")
     return estimator

@@ -75,7 +75,6 @@ def test_predictions_are_those_of_the_model(name, folder, tmp_path):
     model = rb.load(folder / f"{name}.model")
     from rosenblatt.data import open_stream
 
-    model.encoder_.freeze()
     batches = list(open_stream(str(folder / "test.csv"), encoder=model.encoder_, labelled=False))
     X = batches[0].table(model.n_features_in_).as_scipy()
     expected = model.predict(X).tolist()

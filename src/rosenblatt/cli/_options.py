@@ -63,7 +63,7 @@ Mixing = Annotated[
     typer.Option(
         "--mixing",
         metavar="BY",
-        help="With --dask: what the weights of a part count by when they are mixed: mistakes, uniform or examples.",
+        help="With --dask: what the weights of a part count by when they are mixed: uniform, mistakes or examples.",
     ),
 ]
 Format = Annotated[

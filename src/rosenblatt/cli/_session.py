@@ -115,6 +115,7 @@ class Session:
         given = [f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize") if options[key]]
         if given:
             raise Usage(f"{given[0]} is part of the model and cannot be given with --resume. Leave it out.")
+        self.estimator.encoder_.thaw()
         self.stream = open_stream(
             data,
             format=options["format"],

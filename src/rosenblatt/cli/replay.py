@@ -40,7 +40,7 @@ def replay(
     ] = None,
     dask: option.Cluster = None,
     shards: option.Shards = None,
-    mixing: option.Mixing = "mistakes",
+    mixing: option.Mixing = "uniform",
     epochs: Annotated[
         int, typer.Option("--epochs", "-e", min=1, help="With --dask: passes over the examples at most.")
     ] = 10,

@@ -85,7 +85,7 @@ class Order:
         How many were done before. It is the version of the weights, too.
     run : Run
         Seed, shuffling and what is set aside.
-    mixing : {"mistakes", "uniform", "examples"}
+    mixing : {"uniform", "mistakes", "examples"}
         What a shard's share is.
     alone : bool
         Whether there is one shard only, so that its weights are the result.

@@ -36,13 +36,13 @@ class ClusterFit:
 
     Parameters
     ----------
-    mixing : {"mistakes", "uniform", "examples"}, default="mistakes"
+    mixing : {"uniform", "mistakes", "examples"}, default="uniform"
         What a shard's weights count by in the mixture.
     shards : int or None, default=None
         How many shards to make of an array or of files; partitions of Dask's collections are shards as they are.
     """
 
-    mixing: str = "mistakes"
+    mixing: str = "uniform"
     shards: int | None = None
 
     def fit(

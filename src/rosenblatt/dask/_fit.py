@@ -40,7 +40,7 @@ def train(
     *,
     validation: Any = None,
     client: Any = None,
-    mixing: str = "mistakes",
+    mixing: str = "uniform",
     shards: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = True,
@@ -74,8 +74,8 @@ def train(
         (X, y) in memory or of Dask arrays, or files: training stops when the accuracy on them no longer rises by `tol`.
     client : distributed.Client, str or None, default=None
         A client, the address of a scheduler, "local" or "local:4"; None: the client in use.
-    mixing : {"mistakes", "uniform", "examples"}, default="mistakes"
-        What a shard's weights count by in the mixture: its updates in this epoch, one each, or its examples.
+    mixing : {"uniform", "mistakes", "examples"}, default="uniform"
+        What a shard's weights count by in the mixture: one each, its updates in this epoch, or its examples.
     shards : int or None, default=None
         How many shards to make of an array (8 by default) or of files (of 32 MiB by default, 8 at least). More shards use more
         workers and need more epochs.

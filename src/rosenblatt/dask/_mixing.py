@@ -24,7 +24,7 @@ __all__ = ["MIXINGS", "Coordinates", "coordinates_of"]
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-MIXINGS = ("mistakes", "uniform", "examples")
+MIXINGS = ("uniform", "mistakes", "examples")
 
 _FARTHEST = 450.0
 """Logarithms beyond this are scaled before they are exponentiated: exp(460) is where the protocol does so."""

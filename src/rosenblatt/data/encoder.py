@@ -150,6 +150,10 @@ class Encoder:
         """From now on ignore features that are not known yet, and leave the running statistics as they are."""
         self.frozen = True
 
+    def thaw(self) -> None:
+        """From now on add what is not known yet."""
+        self.frozen = False
+
     # ---- tables and VW text ----
 
     @property
