@@ -14,7 +14,7 @@ from .compiling import shared_kernels
 from .learning_rule import Rule
 from .memory import ScaleFactors
 from .multiclass import ONE_VS_REST
-from .protocol import State
+from .packing import State, pack
 from .readouts import average
 from .records import DictRow, kind_of_label
 from .rows import TILE
@@ -103,7 +103,7 @@ class Model(SingleExamples):
             *single,
             *self.memory.arrays,
         )  # the addresses are good as long as the arrays are kept
-        self._packed = protocol.pack(self._kept)
+        self._packed = pack(self._kept)
         kernels, many = self._kernels, state.v.ndim == 2
         self._pass = kernels.many_classes if many else kernels.two_classes
         self._row_shape = None if self.features is not None and not self.frozen else (self.n_features,)

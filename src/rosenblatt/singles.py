@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from . import protocol
 from .compiling import shared_kernels
+from .csr import CSR
 from .memory import Memory
-from .protocol import State
+from .packing import State
 from .records import DictRow, is_number
-from .rows import CSR
 from .support import Support
 from .table import Table
 
