@@ -1,5 +1,6 @@
 """Compiled code is kept on disk, and code that calls something that has changed is compiled anew."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import rosenblatt
+from rosenblatt import compiling
+from rosenblatt.learners import arow, parallel_perceptron, perceptron, romma
 
 PROGRAM = """
 import numpy as np
@@ -41,3 +44,26 @@ def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
     assert changed != source
     callee.write_text(changed, encoding="utf-8")
     assert run() == (2.0, 0)
+
+
+def imported(path):
+    """The modules right below `rosenblatt` that a file imports at its top level."""
+    for statement in ast.parse(Path(path).read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.ImportFrom) and statement.level == 1 and statement.module:
+            yield statement.module.partition(".")[0]
+        elif isinstance(statement, ast.ImportFrom) and (statement.level == 1 or statement.module == "rosenblatt"):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("rosenblatt."):
+            yield statement.module.split(".")[1]
+        elif isinstance(statement, ast.Import):
+            yield from (a.name.split(".")[1] for a in statement.names if a.name.startswith("rosenblatt."))
+
+
+def test_the_cache_knows_every_source_that_a_kernel_is_made_from():
+    package, known = Path(rosenblatt.__file__).parent, set(compiling._SOURCES)
+    steps = [perceptron.step, arow.step, romma.step, parallel_perceptron.step]
+    generated = [compiling.compile_step(step) for step in steps] + [compiling.shared_kernels()]
+    importers = [Path(module.__file__) for module in generated] + [package / name for name in known - {"compiling.py"}]
+    found = {f"{name}.py": path.name for path in importers for name in imported(path)}
+    assert {"rows.py", "second_order.py", "scaled.py", "committee.py"} <= found.keys(), "else nothing was looked at"
+    assert {name: importer for name, importer in found.items() if name not in known} == {}

@@ -9,6 +9,8 @@ from typing import Any
 
 from numba import njit, uint64
 
+from .jit_options import NOGIL
+from .packing import floats
 from .protocol import (
     AGE,
     BAD_VALUE,
@@ -21,9 +23,8 @@ from .protocol import (
     RUN,
     STEPS,
     UPDATES,
-    floats,
 )
-from .rows import NOGIL, add_columns, dots, row, squared_norm
+from .rows import add_columns, dots, row, squared_norm
 from .scaled import FIRST_EXTRA, grown, rescale, unpack_scaled
 
 __all__ = ["many_classes", "two_classes", "unpack_committee"]

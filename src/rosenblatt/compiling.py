@@ -42,8 +42,8 @@ Kernels = types.ModuleType
 `…_records`."""
 
 _SOURCES = (
-    "lanes.py", "rows.py", "multiclass.py", "protocol.py", "second_order.py", "scaled.py", "committee.py", "readouts.py",
-    "compiling.py",
+    "jit_options.py", "lanes.py", "csr.py", "links.py", "rows.py", "multiclass.py", "packing.py", "protocol.py", "variances.py",
+    "second_order.py", "scaled.py", "committee.py", "readouts.py", "compiling.py",
 )  # fmt: skip
 
 _GIVEN = ("margin", "own", "sq_norm", "w_sq_norm", "steps", "variance", "weight")
@@ -255,9 +255,9 @@ def compile_step(step: Step, full: bool = False) -> Kernels:
     arguments = ", ".join(f"params[{hyperparameters.index(n)}]" if n in hyperparameters else n for n in names)
     fill = {
         "needs_norm": "sq_norm" in names,
-        "modules": "protocol, readouts",
+        "modules": "packing, protocol, readouts",
         "loops": "protocol",
-        "unpack": "protocol.unpack",
+        "unpack": "packing.unpack",
     }
     fill |= {"weights": "state", "ages": "state.sums[protocol.AGE : protocol.AGE + 1]"}
     wrapper = _RULE

@@ -1,33 +1,27 @@
-"""The coat over the core model that scikit-learn knows: parameters, validation, fitted attributes.
+"""The coat over the core model that scikit-learn knows: fitting, streams, predictions, fitted attributes.
 
 A learner is a dataclass: its fields are its parameters. ``class Perceptron(OnlineParameters, LinearClassifier, step=step)``
 is all it takes to turn a step function into an estimator.
 """
 
-import dataclasses
-import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import protocol
 from ._bases import bases
-from .checks import as_before_on_failure, check_count, check_word, is_real
-from .compiling import step_parameters
+from .blueprint import positive
+from .checks import as_before_on_failure
 from .exports import Exports
-from .model import Model, Rule
-from .multiclass import SCHEMES
-from .online import ONLINE_PARAMETERS, OnlineParameters
+from .model import Model
+from .online import OnlineParameters
+from .proving import Proving
 from .table import Table
-from .training import History, length, smallest_margin
+from .training import History
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
     from sklearn.base import BaseEstimator, ClassifierMixin
-
-    from .theory.run import RunCertificate
 else:
     ClassifierMixin, BaseEstimator = bases()
 
@@ -41,25 +35,7 @@ _NO_WEIGHT = np.zeros(0)
 MANY_LABELS = 65_536
 
 
-def positive(default: float, hint: str, most: float = math.inf) -> Any:
-    """A parameter that must be greater than 0 and at most `most`; the hint, what it does, ends the error message."""
-    return dataclasses.field(default=default, metadata={"positive": hint, "most": most})
-
-
-class _Absent:
-    """Takes the place of a method that a learner does not have."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        raise AttributeError(
-            f"{owner.__name__ if owner else 'This learner'} needs the whole training set and has no `{self.name}`; use `fit`, "
-            "or a learner for streams such as AveragedPerceptron"
-        )
-
-
-class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
+class LinearClassifier(Proving, Exports, ClassifierMixin, BaseEstimator):
     """A classifier with one weight for each feature and class. Subclasses are dataclasses whose fields are the parameters.
 
     Notes
@@ -78,125 +54,6 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
     streams : bool, default=True
         Whether examples can be learned as they come (`partial_fit`, `learn_one`).
     """
-
-    _step: ClassVar[Callable[..., Any]]
-    _readout: ClassVar[str] = "last"
-    _target_margin: ClassVar[float] = float("inf")
-    _constant_step: ClassVar[str | None] = None
-    _words: ClassVar[dict[str, list[Any]]] = {}
-    """The parameters that are words, and the words that each may be."""
-
-    # Parameters that a subclass has as fields; the last one only some have.
-    max_iter: int
-    class_weight: Any
-    warm_start: bool
-    fit_intercept: bool
-    on_zero: str
-    multiclass: str
-    verbose: int
-    max_support: int | None
-
-    def __init_subclass__(
-        cls,
-        step: Callable[..., Any] | None = None,
-        readout: str | None = None,
-        streams: bool = True,
-        target: float | None = None,
-        constant_step: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init_subclass__(**kwargs)
-        if step is not None:
-            step_parameters(step)
-            cls._step = staticmethod(step)
-        if readout is not None:
-            cls._readout = readout
-        if not streams:
-            for name in ("partial_fit", "learn_one", "predict_one"):
-                absent = _Absent()
-                absent.__set_name__(cls, name)
-                setattr(cls, name, absent)
-        if target is not None:
-            cls._target_margin = target
-        if constant_step is not None:
-            cls._constant_step = constant_step
-        if cls.__doc__ and "{online_parameters}" in cls.__doc__:
-            cls.__doc__ = cls.__doc__.replace("    {online_parameters}\n", ONLINE_PARAMETERS)
-
-    # ---- the rule ----
-
-    def _params(self) -> tuple[float, ...]:
-        """The numbers that the step function takes after margin and squared norm."""
-        return tuple(float(getattr(self, name)) for name in step_parameters(self._step))
-
-    def _target(self) -> float:
-        """The margin above which an example is left alone."""
-        return self._target_margin
-
-    def _link(self) -> str:
-        return "identity"
-
-    def _initial_variance(self) -> float:
-        """What the variances of a second-order rule start from."""
-        return 1.0
-
-    def _rule(self) -> Rule:
-        return Rule(
-            step=self._step,
-            params=self._params(),
-            target=self._target(),
-            link=self._link(),
-            on_zero=self.on_zero,
-            multiclass=self.multiclass,
-            fit_intercept=bool(self.fit_intercept),
-            covariance=getattr(self, "covariance", "diagonal"),
-            variance=self._initial_variance(),
-        )
-
-    def _new_model(self, n_features: int | None, dtype: Any) -> Model:
-        return Model(
-            self._rule(),
-            readout=getattr(self, "readout", self._readout),
-            n_features=n_features,
-            dtype=dtype,
-            max_support=getattr(self, "max_support", None),
-        )
-
-    # ---- checks ----
-
-    def _check_parameters(self) -> None:
-        for field in dataclasses.fields(cast("DataclassInstance", self)):
-            hint = field.metadata.get("positive")
-            if hint is not None:
-                self._check_positive(field.name, hint, field.metadata["most"])
-        words = {"on_zero": list(protocol.ON_ZERO), "multiclass": list(SCHEMES)} | self._words
-        for parameter, allowed in words.items():
-            self._check_word(parameter, allowed)
-        self._check_count("max_iter", "More epochs may find more.")
-        if getattr(self, "max_support", None) is not None:
-            self._check_count("max_support", "None keeps all.")
-
-    def _check_positive(self, parameter: str, hint: str, most: float = math.inf) -> None:
-        value = getattr(self, parameter)
-        if not is_real(value) or not 0 < value < math.inf or value > most:
-            limit = f" and at most {most:g}" if most < math.inf else ""
-            raise ValueError(
-                f"`{parameter}` of {type(self).__name__} must be a number greater than 0{limit}; got {value!r}. {hint}"
-            )
-
-    def _check_word(self, parameter: str, allowed: list[Any]) -> None:
-        check_word(self, parameter, allowed)
-
-    def _check_count(self, parameter: str, hint: str) -> None:
-        check_count(self, parameter, hint)
-
-    def _check_can_move(self, model: Model) -> None:
-        """`on_zero="keep"` from zero weights never makes a mistake, so it would never learn anything."""
-        if self.on_zero == "keep" and model.rule.target <= 0 and not model.state.w.any() and not model.state.bias.any():
-            raise ValueError(
-                f'on_zero="keep" of {type(self).__name__} needs starting weights other than 0, because from 0 every score is 0 '
-                'and none of them counts as a mistake; got none. Pass coef_init to fit, or use on_zero="update".'
-            )
 
     # ---- fit ----
 
@@ -265,66 +122,9 @@ class LinearClassifier(Exports, ClassifierMixin, BaseEstimator):
         self.loss_per_epoch_ = np.array(history.losses)
         self._prove(model, history, table, codes, weight, X, labels)
 
-    def _prove(
-        self, model: Model, history: History, table: Table, codes: Codes, weight: Floats, X: Any, labels: Any
-    ) -> None:
-        """What the run has shown: `certificate_` and `converged_`."""
-        lead = smallest_margin(model, *model.last(), table, codes, weight)
-        certificate = self._certificate(model, history, lead, plain=not weight.size)
-        in_doubt = certificate.margin[0] <= 1e-9 * certificate.radius  # rounding alone could have made it positive
-        if (
-            certificate.status == "separable"
-            and in_doubt
-            and not certificate.verify(X, labels, bool(self.fit_intercept))
-        ):
-            certificate = self._certificate(model, history, 0.0, plain=not weight.size)
-        self.certificate_ = certificate
-        self.converged_ = certificate.status == "separable"
-
     def _train(self, model: Model, table: Table, y: Codes, weight: Floats) -> History:
         """Run the epochs."""
         raise NotImplementedError
-
-    def _certificate(self, model: Model, history: History, lead: float, plain: bool) -> "RunCertificate":
-        """What the run has proved; `lead` is the smallest margin of the final weights, `plain`: all examples count 1."""
-        from .theory.run import RunCertificate
-
-        state, scheme = model.state, model.rule.multiclass
-        w, bias = model.last()
-        stacked = len(model.classes) > 2
-        radius = math.sqrt(state.sums[protocol.REACH])
-        additive = model.rule.additive and not (stacked and scheme in ("all", "ovr"))
-        upper = history.distance / history.steps if additive and history.steps else math.inf
-        separable = lead > 0.0
-        lower = lead / length(w, bias) if separable and math.isfinite(lead) else 0.0
-        mistake_bound = None
-        if lower > 0.0 and additive and plain:
-            mistake_bound = self._mistake_bound(radius * (math.sqrt(2.0) if stacked else 1.0), lower, history)
-        w = w[: model.n_features]
-        coef = w[None, :].copy() if w.ndim == 1 else np.ascontiguousarray(w[:, : model.vectors].T)
-        return RunCertificate(
-            status="separable" if separable else "undecided" if history.cycle is None else "inseparable",
-            mistakes=int(state.counts[protocol.MISTAKES]),
-            updates=int(state.counts[protocol.UPDATES]),
-            epochs=len(history.mistakes),
-            radius=radius,
-            margin=(lower, upper),
-            mistake_bound=mistake_bound,
-            separator=(coef, bias.copy()) if separable else None,
-            combination=None if history.cycle is None else history.cycle / history.cycle.sum(),
-            counts=history.cycle,
-        )
-
-    def _mistake_bound(self, radius: float, margin: float, history: History) -> float | None:
-        """The theorem's bound for rules with steps of one size: on mistakes, or on updates where the rule asks for a margin."""
-        if self._constant_step is None:
-            return None
-        from .theory import bounds
-
-        rate = float(getattr(self, self._constant_step))
-        if self._target() <= 0.0:
-            return bounds.from_starting_weights(radius, margin, history.start_norm, rate)
-        return bounds.margin_rule_updates(radius, margin, self._target(), rate) if history.start_norm == 0.0 else None
 
     def _start(self, model: Model, coef_init: Any, intercept_init: Any) -> None:
         """Starting weights: given, or those of the last fit with `warm_start`."""

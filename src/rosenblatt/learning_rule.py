@@ -8,10 +8,10 @@ import numpy as np
 
 from . import protocol
 from .compiling import Kernels, compile_step, is_second_order, is_shrinking
+from .links import BALANCED, EXP, IDENTITY
 from .memory import DiagonalVariances, FullVariances, Memory, ScaleFactors
 from .multiclass import SCHEMES
-from .protocol import Settings
-from .rows import BALANCED, EXP, IDENTITY
+from .packing import Settings
 
 __all__ = ["Rule"]
 

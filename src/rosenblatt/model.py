@@ -10,12 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import protocol
-from .compiling import shared_kernels
 from .learning_rule import Rule
-from .memory import ScaleFactors
-from .multiclass import ONE_VS_REST
-from .protocol import State
-from .readouts import average
+from .packing import State, pack
 from .records import DictRow, kind_of_label
 from .rows import TILE
 from .singles import SingleExamples
@@ -103,7 +99,7 @@ class Model(SingleExamples):
             *single,
             *self.memory.arrays,
         )  # the addresses are good as long as the arrays are kept
-        self._packed = protocol.pack(self._kept)
+        self._packed = pack(self._kept)
         kernels, many = self._kernels, state.v.ndim == 2
         self._pass = kernels.many_classes if many else kernels.two_classes
         self._row_shape = None if self.features is not None and not self.frozen else (self.n_features,)
@@ -128,11 +124,6 @@ class Model(SingleExamples):
         if linked:
             self._relink(state)
         return state
-
-    @property
-    def vectors(self) -> int:
-        """How many weight vectors there are: one for two classes, else one for each."""
-        return self.state.v_bias.size
 
     def add_class(self, *labels: Any) -> None:
         """Let classes take part from now on. A third one turns w into -w and +w for the first two."""
@@ -258,15 +249,6 @@ class Model(SingleExamples):
                 raise ValueError(self._describe_bad_row(table, int(order[part][place])))
         return guesses
 
-    def parts(self) -> list[tuple[NDArray[Any], Floats, Any]]:
-        """Weights, biases and factors: the scores of the readout (last or average) are the sum of factor times score."""
-        state, age = self.state, float(self.state.sums[protocol.AGE])
-        scaled = isinstance(self.memory, ScaleFactors)
-        if self.readout != "average" or not age:
-            return [(state.w, state.bias, self.memory.scale if scaled else 1.0)]
-        total = self.memory.arrays[3] / age if scaled else 1.0
-        return [(state.w, state.bias, total), (state.u, state.u_bias, -1.0 / age)]
-
     def _describe_bad_row(self, table: Table, number: int) -> str:
         """Why a row could not be learned: a bad value, one too large, or a step that no rule may take."""
         with np.errstate(over="ignore", invalid="ignore"):
@@ -346,66 +328,3 @@ class Model(SingleExamples):
                 undo_support()
 
         return undo
-
-    # ---- read out ----
-
-    def last(self) -> tuple[NDArray[Any], Floats]:
-        """The last weights of the run, feature-major, and the biases."""
-        state, scale = self.state, self.memory.scale
-        if scale is None:
-            return state.w, state.bias
-        factors = scale if state.w.ndim == 1 else np.pad(scale, (0, state.w.shape[1] - scale.size))
-        return (state.w * factors).astype(self.dtype, copy=False), state.bias * scale
-
-    def weights(self) -> tuple[NDArray[Any], Floats]:
-        """The weights that predictions are made from, feature-major, and the biases."""
-        state = self.state
-        if self.readout != "average":
-            return self.last()
-        if self._averaged is None:
-            examples = float(state.sums[protocol.AGE])
-            if isinstance(self.memory, ScaleFactors):
-                mean, bias = self.memory.average(state, examples)
-            else:
-                mean, bias = average(state.w, state.u, examples), average(state.bias, state.u_bias, examples)
-            self._averaged = mean.astype(self.dtype, copy=False), bias
-        return self._averaged
-
-    def coef(self) -> tuple[NDArray[Any], Floats]:
-        """The same as scikit-learn has them: one row of features for each weight vector, and the intercepts."""
-        w, bias = self.weights()
-        w = w[: self.n_features]
-        return (w[None, :].copy() if w.ndim == 1 else np.ascontiguousarray(w[:, : self.vectors].T)), bias.copy()
-
-    def scores(self, table: Table) -> Floats:
-        """One score for each row and weight vector; votes for a voted model."""
-        if self.readout == "vote" and self.support is not None:
-            separate = self._settings.scheme == ONE_VS_REST
-            self._check_finite(table)
-            return self.support.votes(table, float(self.state.sums[protocol.AGE]), self._settings.bias, separate)
-        if self.readout == "last" and self.memory.scale is not None:  # as learning does it, to the last bit
-            return self.raw_scores(table, self.state.w, self.state.bias) * self.memory.scale
-        return self.raw_scores(table, *self.weights())
-
-    def raw_scores(self, table: Table, w: NDArray[Any], bias: Floats, order: Codes | None = None) -> Floats:
-        """<w, x> + bias for each row and weight vector, in the order of summation of the learning kernels."""
-        w = w.astype(table.dtype, copy=False)
-        order = np.arange(len(table)) if order is None else order
-        kernels = shared_kernels()
-        out = np.empty((order.size, bias.size))
-        for rows, local, part in table.chunks(order):
-            if w.ndim == 1:
-                bad = kernels.score_two(w, bias, rows, local, out[part, 0])
-            else:
-                bad = kernels.score_many(w, bias, rows, local, out[part])
-            if bad >= 0:
-                raise ValueError(table.describe_bad_row(int(order[part.start + int(bad)])))
-        return out
-
-    def _check_finite(self, table: Table) -> None:
-        values = table.rows.values if table.sparse else table.rows
-        if not np.isfinite(values).all():
-            rows = table.as_scipy() if table.sparse else table.rows
-            sums = np.asarray(rows.sum(axis=1)) if table.sparse else np.isfinite(rows).all(axis=1)
-            bad = np.flatnonzero(~np.isfinite(sums)) if table.sparse else np.flatnonzero(~sums)
-            raise ValueError(table.describe_bad_row(int(bad[0])))

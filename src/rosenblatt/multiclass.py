@@ -8,7 +8,7 @@ from typing import Any
 
 from numba import njit, uint64
 
-from .rows import NOGIL
+from .jit_options import NOGIL
 
 __all__ = ["ALL", "MAX", "ONE_VS_REST", "PROPORTIONAL", "SCHEMES", "UNIFORM", "share", "top_rival"]
 

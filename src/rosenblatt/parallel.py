@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .memory import ScaleFactors
 from .model import Model, Rule
-from .protocol import State
+from .packing import State
 from .table import Table
 
 __all__ = ["Committee"]

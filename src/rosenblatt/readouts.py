@@ -12,7 +12,8 @@ from numba import njit, uint64
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from .rows import NOGIL, dot, dots, row
+from .jit_options import NOGIL
+from .rows import dot, dots, row
 
 __all__ = ["average", "guess_by_average", "score_many", "score_two", "vote_many", "vote_two"]
 

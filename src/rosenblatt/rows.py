@@ -6,16 +6,18 @@ multiple of four, so that one feature's weights lie side by side.
 
 Every sum has one order: for two classes eight lanes, feature j in lane ``j & 7``; for more classes each class adds its
 features from first to last. A dense row and the same row stored sparsely therefore give the same bits.
+
+`csr` has what concerns sparse matrices alone, `links` the weights that follow from logarithms.
 """
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import njit, types, uint32, uint64
+from numba import njit, types, uint64
 from numba.extending import overload
-from numpy.typing import NDArray
 
+from .csr import CSR, check_csr, sort_row, unsigned
+from .jit_options import NOGIL, VERB
 from .lanes import (
     add_to_slot,
     load,
@@ -30,6 +32,7 @@ from .lanes import (
     widen,
     zeros,
 )
+from .links import BALANCED, EXP, IDENTITY, linked, refresh, refresh_columns
 
 __all__ = [
     "BALANCED",
@@ -61,24 +64,7 @@ AHEAD, SHORT_ROW, LINE = 4, 2048, 64
 NEARLY = 1.0 + 1e-9
 """More than two orders of the same sum of squares can differ by."""
 
-NOGIL = {"nogil": True, "no_cfunc_wrapper": True}
-"""No lock is held, and no entry for C is made, which took a fifth of the time to compile."""
-
-VERB = NOGIL | {"forceinline": True}
-"""A verb that was called instead of inlined cost 50 ns a row, most of it for counting references to its arguments."""
-
 _WIDE = np.zeros(0)
-
-IDENTITY, EXP, BALANCED = 0, 1, 2
-"""Links: the weights are what is added up, or its exponential, or the difference of a balanced pair of exponentials."""
-
-
-class CSR(NamedTuple):
-    """A sparse matrix in rows: row i holds ``values[indptr[i]:indptr[i + 1]]`` at the columns in `indices`."""
-
-    indptr: NDArray[Any]
-    indices: NDArray[Any]
-    values: NDArray[Any]
 
 
 def row(X: Any, i: Any) -> Any:
@@ -105,35 +91,12 @@ def add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
     """W[:, columns[c]] += amounts[c] * x for the first `count` columns."""
 
 
-def refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
-    """w[j] = link(v[j]) for the features j of x; gives the largest of them."""
-
-
-def refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
-    """W[j, k] = link(V[j, k]) for the features j of x and the first `count` columns k; gives the largest."""
-
-
 def squared_norm(x: Any) -> Any:
     """<x, x> in float64, in eight lanes."""
 
 
 def norm_above(x: Any, limit: Any) -> Any:
     """<x, x> if it may be above the limit; else some number of about its size, 0 only for a row of zeros."""
-
-
-def unsigned(index: Any) -> Any:
-    """A column index, known to be in range, as an unsigned number: a signed one costs a branch for counting from the end."""
-
-
-@overload(unsigned, inline="always")
-def _unsigned(index: Any) -> Any:
-    def short(index: Any) -> Any:
-        return uint64(uint32(index))
-
-    def long(index: Any) -> Any:
-        return uint64(index)
-
-    return short if index.bitwidth == 32 else long
 
 
 @overload(row, inline="always")
@@ -385,98 +348,3 @@ def _norm_above(x: Any, limit: Any) -> Any:
         return rough if rough * NEARLY <= limit else squared_norm(x)
 
     return dense if len(x) == 1 else sparse
-
-
-@njit(**NOGIL)
-def linked(v: Any, link: Any, shift: Any) -> Any:
-    """The weight that belongs to a logarithm: exp(v), or exp(v) - exp(-v) for a balanced pair, scaled by exp(-shift)."""
-    if link == EXP:
-        return math.exp(v - shift)
-    return math.exp(v - shift) - math.exp(-v - shift)
-
-
-@overload(refresh, jit_options=NOGIL)
-def _refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
-    def dense(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
-        (values,) = x
-        top = 0.0
-        for j in range(uint64(values.size)):
-            if values[j] != 0:
-                w[j] = linked(v[j], link, shift)
-                top = max(top, abs(np.float64(w[j])))
-        return top
-
-    def sparse(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
-        indices, _ = x
-        top = 0.0
-        for k in range(uint64(indices.size)):
-            j = unsigned(indices[k])
-            w[j] = linked(v[j], link, shift)
-            top = max(top, abs(np.float64(w[j])))
-        return top
-
-    return dense if len(x) == 1 else sparse
-
-
-@overload(refresh_columns, jit_options=NOGIL)
-def _refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
-    def dense(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
-        (values,) = x
-        top = 0.0
-        for j in range(uint64(values.size)):
-            if values[j] != 0:
-                for c in range(uint64(count)):
-                    k = uint64(columns[c])
-                    W[j, k] = linked(V[j, k], link, shift)
-                    top = max(top, abs(np.float64(W[j, k])))
-        return top
-
-    def sparse(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
-        indices, _ = x
-        top = 0.0
-        for i in range(uint64(indices.size)):
-            j = unsigned(indices[i])
-            for c in range(uint64(count)):
-                k = uint64(columns[c])
-                W[j, k] = linked(V[j, k], link, shift)
-                top = max(top, abs(np.float64(W[j, k])))
-        return top
-
-    return dense if len(x) == 1 else sparse
-
-
-@njit(**NOGIL)
-def check_csr(indptr: Any, indices: Any, entries: Any, rows: Any, features: Any) -> int:
-    """0: sound and sorted without duplicates; 1: sound, but not so; 2: an index or a row boundary is out of range."""
-    if indptr.size != rows + 1 or indptr[0] != 0 or indices.size != entries or indptr[rows] > entries:
-        return 2
-    verdict = 0
-    for i in range(rows):
-        start, stop = indptr[i], indptr[i + 1]
-        if stop < start or stop > entries:
-            return 2
-        if stop == start:
-            continue
-        unsorted = False
-        for k in range(uint64(start + 1), uint64(stop)):
-            unsorted |= indices[k] <= indices[k - uint64(1)]
-        low, high = indices[start], indices[stop - 1]
-        if unsorted:
-            verdict = 1
-            for k in range(start, stop):
-                low, high = min(low, indices[k]), max(high, indices[k])
-        if low < 0 or high >= features:
-            return 2
-    return verdict
-
-
-@njit(**NOGIL)
-def sort_row(indices: Any, values: Any, count: Any) -> None:
-    """Sort the first `count` entries of one sparse row by column; fast where they are nearly sorted already."""
-    for k in range(1, count):
-        index, value = indices[k], values[k]
-        place = k
-        while place > 0 and indices[place - 1] > index:
-            indices[place], values[place] = indices[place - 1], values[place - 1]
-            place -= 1
-        indices[place], values[place] = index, value

@@ -15,7 +15,9 @@ from numba import njit, uint64
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from .jit_options import NOGIL
 from .multiclass import ALL, ONE_VS_REST, share, top_rival
+from .packing import ORDER, floats, unpack
 from .protocol import (
     AGE,
     BAD_VALUE,
@@ -24,19 +26,16 @@ from .protocol import (
     GOAL,
     LOSS,
     MISTAKES,
-    ORDER,
     POSITION,
     REACH,
     RUN,
     RUN_REACHED,
     STEPS,
     UPDATES,
-    floats,
     next_goal,
     settle_tie,
-    unpack,
 )
-from .rows import NOGIL, add, add_columns, dot, dots, fetch_ahead, row, squared_norm
+from .rows import add, add_columns, dot, dots, fetch_ahead, row, squared_norm
 
 __all__ = ["Scales", "many_classes", "two_classes", "unpack_scaled"]
 

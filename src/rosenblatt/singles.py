@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from . import protocol
 from .compiling import shared_kernels
-from .memory import Memory
-from .protocol import State
+from .csr import CSR
 from .records import DictRow, is_number
-from .rows import CSR
-from .support import Support
+from .scoring import Scoring
 from .table import Table
 
 __all__ = ["SingleExamples"]
@@ -24,20 +22,13 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-class SingleExamples(ABC):
+class SingleExamples(Scoring, ABC):
     """What the core model does with single examples; the model itself keeps the weights and learns tables of rows."""
 
     classes: list[Any]
     class_number: dict[Any, int]
     features: dict[Hashable, int] | None
     frozen: bool
-    n_features: int
-    readout: str
-    dtype: np.dtype[Any]
-    memory: Memory
-    support: Support | None
-    _state: State
-    _averaged: Any
     _packed: Any
     _row_shape: Any
     _dict_row: DictRow
@@ -51,10 +42,6 @@ class SingleExamples(ABC):
     @abstractmethod
     def add_features(self, count: int) -> None:
         """Make room for so many features in all."""
-
-    @abstractmethod
-    def scores(self, table: Table) -> Floats:
-        """One score for each row and weight vector."""
 
     @abstractmethod
     def _snapshot(self, touched: Any) -> Callable[[], None]: ...

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiling import shared_kernels
-from .rows import CSR
+from .csr import CSR
 
 __all__ = ["CHUNK_BYTES", "Table", "writable"]
 

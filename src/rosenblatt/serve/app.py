@@ -2,9 +2,6 @@
 
 import asyncio
 import contextlib
-import hashlib
-import hmac
-import ipaddress
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -14,6 +11,7 @@ from urllib.parse import unquote
 
 import orjson
 
+from rosenblatt.serve.access import check_origin, check_rights, is_loopback
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.insight import describe
 from rosenblatt.serve.news import as_message
@@ -37,7 +35,6 @@ _LINE_TYPES = (
     b"application/x-jsonlines",
     b"application/jsonlines",
 )
-_RANK = {"read": 1, "learn": 2, "admin": 3}
 
 
 class Answer(NamedTuple):
@@ -47,16 +44,6 @@ class Answer(NamedTuple):
     body: bytes
     kind: bytes = JSON
     headers: tuple[tuple[bytes, bytes], ...] = ()
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address can only be reached from this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 class App:
@@ -103,9 +90,11 @@ class App:
                 )
             else:
                 headers = dict(scope["headers"])
-                self._check_origin(headers)
-                if rights:
-                    self._check_rights(headers, "admin" if method == "POST" and rights == "read" else rights)
+                if not self.service.guarded:  # it listens on loopback only
+                    check_origin(headers)
+                elif rights:
+                    needed = "admin" if method == "POST" and rights == "read" else rights
+                    check_rights(self.service.tokens, headers, needed)
                 if route == "events":
                     await self._events(parts[2], headers, receive, send)
                     self.service.metrics.answered(route, 200, time.perf_counter() - started)
@@ -167,39 +156,6 @@ class App:
                 name, rights, handler = plain[parts[0]]
                 return name, rights, _GET, handler
         return "other", "", frozenset(), None
-
-    # ---- who may ----
-
-    def _check_rights(self, headers: dict[bytes, bytes], needed: str) -> None:
-        if not self.service.guarded:
-            return  # and it listens on loopback only
-        tokens = self.service.tokens
-        scheme, _, secret = headers.get(b"authorization", b"").partition(b" ")
-        digest = hashlib.sha256(secret.strip()).digest()
-        rights = ""
-        for token in tokens:  # all of them, so that the time says nothing
-            if hmac.compare_digest(token.sha256, digest):
-                rights = token.rights
-        if scheme.lower() != b"bearer" or not rights:
-            raise Refused(
-                401, "This service asks for a token; got none that it knows. Send `Authorization: Bearer TOKEN`."
-            )
-        if _RANK[rights] < _RANK[needed]:
-            raise Refused(403, f"This takes a token with the right to {needed}; got one to {rights}.")
-
-    def _check_origin(self, headers: dict[bytes, bytes]) -> None:
-        """A page of somebody else, open in a browser on this machine, must not reach a service without tokens."""
-        if self.service.guarded:
-            return
-        host = headers.get(b"host", b"localhost").decode("latin-1")
-        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
-        if not is_loopback(name):
-            raise Refused(
-                403, "Without tokens the service answers to the names of this machine only, such as localhost."
-            )
-        origin = headers.get(b"origin")
-        if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
-            raise Refused(403, "Without tokens the service answers no pages of other servers.")
 
     # ---- events ----
 

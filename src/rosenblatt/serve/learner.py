@@ -12,14 +12,13 @@ from itertools import repeat
 from operator import ne
 from typing import Any
 
-import numpy as np
 import orjson
 
-from rosenblatt._progressive import Pupil, learn_records
-from rosenblatt.model import Model
+from rosenblatt._progressive import learn_records
 from rosenblatt.serve.choice import new_estimator
 from rosenblatt.serve.events import Event, Limits, Lines, Pending, Requests
 from rosenblatt.serve.examples import LARGEST, Refused, checked_id, checked_label, expanded
+from rosenblatt.serve.teaching import Taught
 
 __all__ = ["Served"]
 
@@ -37,7 +36,7 @@ def _as_refused(error: Exception) -> Refused:
     return error if isinstance(error, Refused) else Refused(409, str(error))
 
 
-class Served:
+class Served(Taught):
     """One model in memory.
 
     Parameters
@@ -53,7 +52,8 @@ class Served:
     """
 
     def __init__(self, number: int, name: str, algorithm: str, parameters: dict[str, Any], created: float) -> None:
-        self.number, self.name, self.algorithm, self.parameters = number, name, algorithm, parameters
+        super().__init__(name, new_estimator(algorithm, parameters))
+        self.number, self.algorithm, self.parameters = number, algorithm, parameters
         self.created = self.time = created
         self.sequence = self.snapshot_sequence = 0
         self.examples = self.mistakes = self.predictions = self.expired = self.differences = 0
@@ -63,74 +63,8 @@ class Served:
         self.stride = 1
         self.recent: deque[tuple[float, str | None, Any, Any, bytes]] = deque(maxlen=SHOWN)
         self.remembered = Limits.remembered
-        self._room = 0
-        self.adopt(new_estimator(algorithm, parameters))
 
-    def adopt(self, estimator: Any) -> None:
-        """Go on with this learner."""
-        self.estimator = estimator
-        self._averages = getattr(self.estimator, "_readout", None) == "average"
-        self._apart = getattr(self.estimator, "_readout", "last") != "last"
-        self._linear = hasattr(self.estimator, "_rule")
-        self._weighted = getattr(self.estimator, "class_weight", None) is not None
-        self._pupil: Pupil | None = None
-        self._plain: Model | None = None  # where nothing stands between an example and the core model
-
-    # ---- what the learner does ----
-
-    def guess(self, x: Any) -> Any:
-        """The class of an example, None before any label was seen."""
-        estimator = self.estimator
-        if type(x) is list:
-            x = np.array(x, np.float64)
-        if self._averages and type(x) is dict and (model := getattr(estimator, "model_", None)) is not None:
-            # Forming the average of all features for one example would take time in proportion to their number.
-            if self._pupil is None or self._pupil.model is not model:
-                self._pupil = Pupil(model)
-            return self._pupil.label(self._pupil.predict(model._row_table(x), 0))
-        prediction = estimator.predict_one(x)
-        return prediction.item() if isinstance(prediction, np.generic) else prediction
-
-    def _teach(self, x: Any, label: Any) -> None:
-        """Learn an example whose prediction is known already."""
-        estimator = self.estimator
-        if type(x) is list:
-            x = np.array(x, np.float64)
-        model = getattr(estimator, "model_", None) if self._apart else None
-        if model is None:
-            estimator.learn_one(x, label)
-            return
-        weights = estimator.class_weight
-        model.teach(x, label, 1.0 if weights is None else float(weights.get(label, 1.0)))
-
-    def _guess_and_teach(self, x: Any, label: Any) -> Any:
-        if self._apart or type(x) is list or not self._linear:
-            prediction = self.guess(x)
-            self._teach(x, label)
-            return prediction
-        prediction = self.estimator.learn_one(x, label)
-        if not self._weighted and self._plain is None:
-            self._plain = self.estimator.model_
-        return prediction
-
-    def _check_room(self, x: Any, label: Any, most: int) -> None:
-        """Refuse an example that would make the model too large. Counting is put off while there is room in any case."""
-        model = getattr(self.estimator, "model_", None)
-        if model is None or type(x) is list:
-            return
-        if self._room >= len(x) and label in model.class_number:
-            self._room -= len(x)
-            return
-        known = model.features or ()
-        classes = len(model.classes) + (label not in model.class_number)
-        features = len(known) + sum(name not in known for name in x)
-        if features * classes > most:
-            raise Refused(
-                409,
-                f"The model `{self.name}` may have at most {most} weights (features times classes); this example would make it "
-                f"{features} times {classes}. Use fewer features, or raise the limit of the service.",
-            )
-        self._room = most // max(classes, 1) - features
+    # ---- what it remembers ----
 
     def _score(self, ids: Any, requests: Any, predictions: Any, labels: Any, time: float) -> None:
         """Count examples that were learned, one or many, and note points of the curve on the way."""
@@ -394,24 +328,3 @@ class Served:
     def _compared(self, prediction: Any, given: Any) -> Any:
         self.differences += prediction != given
         return prediction
-
-    # ---- what has come of it ----
-
-    @property
-    def fitted(self) -> bool:
-        """Whether anything was learned."""
-        return hasattr(self.estimator, "model_") or hasattr(self.estimator, "_model")
-
-    @property
-    def classes(self) -> list[Any]:
-        """The classes in the order of their arrival."""
-        model = getattr(self.estimator, "model_", None)
-        if model is not None:
-            return list(model.classes)
-        return [label.item() for label in getattr(self.estimator, "classes_", ())]
-
-    @property
-    def features(self) -> int:
-        """How many features there are so far."""
-        model = getattr(self.estimator, "model_", None)
-        return int(getattr(self.estimator, "n_features_in_", 0) if model is None else model.n_features)

@@ -11,7 +11,8 @@ import orjson
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from rosenblatt.serve.app import App, is_loopback
+from rosenblatt.serve.access import is_loopback
+from rosenblatt.serve.app import App
 from rosenblatt.serve.events import Limits
 from rosenblatt.serve.service import Service
 from rosenblatt.serve.store import Store, StoreError, Token

@@ -1,8 +1,7 @@
-"""The service between HTTP and the store: models in memory, group commit, recovery, and who may write.
+"""The service between HTTP and the store: models in memory, recovery, and who may write.
 
 Everything happens on one event loop. A request is decided and done to the model at once, its events are put into the group that
-is being collected, and its answer waits until that group is on disk. While one group is written, by the only other thread, the
-next one is collected: the slower the disk, the larger the groups.
+is being collected (`groups`), and its answer waits until that group is on disk.
 
 If a group cannot be written, memory is ahead of the log. Then all models are thrown away and read again from the store, as after
 a crash, and everybody whose events were not confirmed is told so.
@@ -20,12 +19,13 @@ from rosenblatt import model_file
 from rosenblatt.serve.choice import canonical
 from rosenblatt.serve.events import Event, Limits
 from rosenblatt.serve.examples import Refused
+from rosenblatt.serve.groups import Groups
 from rosenblatt.serve.insight import describe, recent_examples, strongest
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.metrics import Metrics
 from rosenblatt.serve.news import News
-from rosenblatt.serve.snapshots import copy, from_snapshot, packed_model, read_model
-from rosenblatt.serve.store import LeaseLost, Snapshot, Store, StoreError, Token
+from rosenblatt.serve.snapshots import from_snapshot, packed_model, read_model
+from rosenblatt.serve.store import LeaseLost, Store, StoreError, Token
 
 __all__ = ["SLICE", "Service"]
 
@@ -70,7 +70,6 @@ class Service:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.store, self.limits, self.clock = store, limits, clock
-        self.snapshot_every = snapshot_every
         self.metrics = Metrics(self)
         self.models: dict[str, Served] = {}
         self.names: dict[str, int] = {}
@@ -81,15 +80,7 @@ class Service:
         self.news = News()
         self._writer = ThreadPoolExecutor(1, "writer")
         self._helper = ThreadPoolExecutor(1, "reader")
-        self._events: list[Event] = []
-        self._created: list[tuple[int, str]] = []
-        self._waiting: list[tuple[asyncio.Future[Any], Any]] = []
-        self._told: list[tuple[Served, Event]] = []
-        self._wake = asyncio.Event()
-        self._writing = False
-        self._creating: set[str] = set()
-        self._snapshot_cost: dict[int, float] = {}
-        self._snapshot_time: dict[int, float] = {}
+        self._groups = Groups(store, self._write, snapshot_every, self.news, self.metrics)
         self._task: asyncio.Task[None] | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._standby: dict[str, tuple[int, Served]] = {}
@@ -107,7 +98,7 @@ class Service:
             self._keeper.cancel()
         if self.state == "ready":
             self.state, self.reason = "stopping", "the service is being stopped"
-            self._wake.set()
+            self._groups.wake()
         elif self._task is not None:
             self._task.cancel()
         if self._task is not None:
@@ -128,7 +119,8 @@ class Service:
                 log.info("ready", extra={"models": len(self.models)})
                 await self._commit_groups()
                 if self.state == "stopping":
-                    await self._finish()
+                    await self._groups.take_snapshots(self.models)
+                    await self._write(self.store.release)
             except StoreError as error:
                 if self.state == "stopping":
                     log.error("the last group could not be written", extra={"error": str(error)})
@@ -186,75 +178,20 @@ class Service:
             f"The event could not be confirmed: {error}. It may or may not have been recorded; say it again with the same id.",
             retry=True,
         )
-        for future, _ in self._waiting:
-            if not future.done():
-                future.set_exception(refusal)
-        self.models, self._events, self._created, self._waiting, self._told = {}, [], [], [], []
+        self.models = {}
+        self._groups.drop(refusal)
 
-    # ---- group commit ----
+    async def _commit_groups(self) -> None:
+        """Until the service is stopped; every now and then an empty one, as a sign of life."""
+        beat = time.monotonic()
+        while self.state == "ready" or self._groups.left:
+            wait = max(0.0, beat + PATIENCE / 5 - time.monotonic())
+            await self._groups.commit(self.models, wait)
+            beat = time.monotonic()
 
     async def confirmed(self, answer: Any) -> Any:
         """An answer, when everything that it rests on is on disk."""
-        if not (self._events or self._created or self._writing):
-            return answer
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append((future, answer))
-        self._wake.set()
-        return await future
-
-    async def _commit_groups(self) -> None:
-        beat = time.monotonic()
-        while self.state == "ready" or self._waiting or self._events:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), max(0.0, beat + PATIENCE / 5 - time.monotonic()))
-            self._wake.clear()
-            events, created, waiting, news = self._events, self._created, self._waiting, self._told
-            self._events, self._created, self._waiting, self._told = [], [], [], []
-            self._writing = True
-            started = time.perf_counter()
-            due = self._due()  # at once: it must hold the events of this group and no later ones
-            try:
-                await self._write(self._put, events, due, created)
-            except StoreError:
-                self._waiting = waiting + self._waiting
-                raise
-            finally:
-                self._writing = False
-            beat = time.monotonic()
-            self.metrics.committed(len(events), time.perf_counter() - started)
-            for served, event in news:
-                self.news.publish(served, event)
-            for future, answer in waiting:
-                if not future.done():
-                    future.set_result(answer)
-
-    def _due(self, everything: bool = False) -> list[tuple[Served, int, Any]]:
-        """Copies of models that have many events since their last snapshot; so seldom that it takes a fiftieth of the time."""
-        copies = []
-        for served in self.models.values():
-            due = served.sequence - served.snapshot_sequence >= (1 if everything else self.snapshot_every)
-            age = time.perf_counter() - self._snapshot_time.get(served.number, -1e9)
-            if due and (everything or age > 50 * self._snapshot_cost.get(served.number, 0.0)):
-                started = time.perf_counter()
-                copies.append((served, served.sequence, copy(served)))
-                self._snapshot_cost[served.number] = time.perf_counter() - started
-        return copies
-
-    def _put(self, events: list[Event], due: list[tuple[Served, int, Any]], created: list[tuple[int, str]]) -> None:
-        """The work of the writing thread."""
-        snapshots = []
-        for served, sequence, moment in due:
-            started = time.perf_counter()
-            snapshots.append(Snapshot(served.number, sequence, model_file.to_bytes(*moment.packed())))
-            self._snapshot_time[served.number] = time.perf_counter()
-            self._snapshot_cost[served.number] += self._snapshot_time[served.number] - started
-            served.snapshot_sequence = sequence
-            self.metrics.snapshots.inc()
-        self.store.append(events, snapshots, created)
-
-    async def _finish(self) -> None:
-        await self._write(self._put, [], self._due(everything=True), [])
-        await self._write(self.store.release)
+        return await self._groups.confirmed(answer)
 
     async def _keep_house(self) -> None:
         """Now and then: let old predictions expire, look for new and revoked tokens, follow the writer's snapshots."""
@@ -263,8 +200,8 @@ class Service:
             try:
                 if self.state == "ready":
                     for served in self.models.values():
-                        self._collect(served, served.expire(self.clock(), self.limits))
-                    if self._events:
+                        self._groups.add(served, served.expire(self.clock(), self.limits))
+                    if self._groups.events:
                         await self.confirmed(None)
                 elif self.state == "standby":
                     await self._follow()
@@ -298,11 +235,6 @@ class Service:
         self._check_ready()
         return served
 
-    def _collect(self, served: Served, events: list[Event]) -> None:
-        self._events += events
-        if served.name in self.news:
-            self._told += [(served, event) for event in events]
-
     async def work(self, kind: str, name: str, requests: list[tuple[Any, bytes]]) -> list[Any]:
         """Predict, reveal or learn; one answer for each request, some of them Refused, all of them on disk."""
         do = _WORK[kind]
@@ -310,7 +242,7 @@ class Service:
             served = self.find(name)
             events, answers = do(served, requests, self.clock(), self.limits)
             if events:
-                self._collect(served, events)
+                self._groups.add(served, events)
             return list(await self.confirmed(answers))
         answers = []
         size = max(1, min(SLICE, self.limits.pending))
@@ -326,7 +258,7 @@ class Service:
                     retry=True,
                 )
             events, some = do(served, requests[start : start + size], self.clock(), self.limits)
-            self._collect(served, events)
+            self._groups.add(served, events)
             answers += some
         return list(await self.confirmed(answers))
 
@@ -361,8 +293,7 @@ class Service:
         served = Served(number, name, algorithm, parameters, self.clock())
         served.remembered = self.limits.remembered
         self.names[name], self.models[name] = number, served
-        self._created.append((number, name))
-        self._collect(served, [served.creation()])
+        self._groups.add_model(served)
         return True, await self.confirmed(describe(served))
 
     async def describe(self, name: str) -> dict[str, Any]:

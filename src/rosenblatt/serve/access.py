@@ -1,0 +1,48 @@
+"""Who may ask: those with a token that has the right, or, where there are no tokens, those on this machine."""
+
+import hashlib
+import hmac
+import ipaddress
+from collections.abc import Iterable, Mapping
+
+from rosenblatt.serve.examples import Refused
+from rosenblatt.serve.store import Token
+
+__all__ = ["check_origin", "check_rights", "is_loopback"]
+
+_RANK = {"read": 1, "learn": 2, "admin": 3}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can only be reached from this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def check_rights(tokens: Iterable[Token], headers: Mapping[bytes, bytes], needed: str) -> None:
+    """Refuse a request without a token that has the right it takes."""
+    scheme, _, secret = headers.get(b"authorization", b"").partition(b" ")
+    digest = hashlib.sha256(secret.strip()).digest()
+    rights = ""
+    for token in tokens:  # all of them, so that the time says nothing
+        if hmac.compare_digest(token.sha256, digest):
+            rights = token.rights
+    if scheme.lower() != b"bearer" or not rights:
+        raise Refused(401, "This service asks for a token; got none that it knows. Send `Authorization: Bearer TOKEN`.")
+    if _RANK[rights] < _RANK[needed]:
+        raise Refused(403, f"This takes a token with the right to {needed}; got one to {rights}.")
+
+
+def check_origin(headers: Mapping[bytes, bytes]) -> None:
+    """A page of somebody else, open in a browser on this machine, must not reach a service without tokens."""
+    host = headers.get(b"host", b"localhost").decode("latin-1")
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+    if not is_loopback(name):
+        raise Refused(403, "Without tokens the service answers to the names of this machine only, such as localhost.")
+    origin = headers.get(b"origin")
+    if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
+        raise Refused(403, "Without tokens the service answers no pages of other servers.")
