@@ -62,16 +62,8 @@ OPTIONS = {{"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}}
 {rule}
 
 
-# The arrays must come in as arguments: writes to arrays that Numba believes to be local are removed when a loop is inlined.
-# And nothing may be allocated in a pass: without `_nrt` no references are counted, which took a third of the time.
-@njit(_nrt=False, **OPTIONS)
-def two_classes_pass(params, state, settings, X, y, weight, order):
-    return {loops}.two_classes(rule, {needs_norm}, params, state, settings, X, y, weight, order)
-
-
-@njit(_nrt=False, **OPTIONS)
-def many_classes_pass(params, state, settings, X, y, weight, order):
-    return {loops}.many_classes(rule, {needs_norm}, params, state, settings, X, y, weight, order)
+two_classes_pass = {loops}.two_classes(rule, {needs_norm})
+many_classes_pass = {loops}.many_classes(rule, {needs_norm})
 
 
 @njit(cache={cache}, **OPTIONS)
@@ -181,7 +173,7 @@ import numpy as np
 from numba import njit
 from rosenblatt import protocol, readouts, rows
 
-OPTIONS = {"nogil": True, "error_model": "numpy"}
+OPTIONS = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 
 
 @njit(cache=True, **OPTIONS)

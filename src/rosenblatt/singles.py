@@ -131,7 +131,7 @@ class SingleExamples(Scoring, ABC):
         row, _ = self._encode_dict(x, grow=False)
         indices, values = row.arrays()
         order = np.argsort(indices, kind="stable")
-        csr = CSR(np.array([0, order.size], np.int64), indices[order], values[order])
+        csr = CSR(np.array([0, order.size], np.int64), indices[order].astype(np.int32), values[order])
         return Table.of_row(csr, self.n_features, self.dtype)
 
     def predict_one(self, x: Any) -> Any:

@@ -53,7 +53,10 @@ class Table:
 
     def _csr(self, X: Any) -> CSR:
         self.in_place = True
-        verdict = shared_kernels().check_csr(writable(X.indptr), writable(X.indices), X.data.size, *self.shape)
+        boundaries = writable(
+            X.indptr.astype(np.int64, copy=False)
+        )  # one type for all: each would be compiled on its own
+        verdict = shared_kernels().check_csr(boundaries, writable(X.indices), X.data.size, *self.shape)
         if verdict == 2:
             raise ValueError(
                 f"The column indices of a sparse X must lie in 0..{self.shape[1] - 1}, one for each value, and its row "
@@ -62,8 +65,9 @@ class Table:
         if verdict == 1:
             X = X.copy()
             X.sum_duplicates()
+            boundaries = X.indptr.astype(np.int64, copy=False)
         values = np.ascontiguousarray(X.data, dtype=self.dtype)
-        return CSR(writable(X.indptr), writable(X.indices), writable(values))
+        return CSR(boundaries, writable(X.indices), writable(values))
 
     @classmethod
     def of_row(cls, row: Any, features: int, dtype: Any) -> "Table":
