@@ -173,12 +173,13 @@ def table_to_model(options: Options) -> Iterator[Row]:
         path = write_table(folder, options.size(500))
         size = path.stat().st_size
         peer = functools.partial(learn_with_pandas, path)
+        few = Options(min(3, options.repeats), options.quick, options.data)  # half a minute each
         for form, choice, bar in (("vocabulary", {}, 2.0), ("2^20 places", {"bits": 20}, None)):
             yield compare(
                 f"CSV, {size / 1e6:.0f} MB, {form}",
                 functools.partial(learn, path, **choice),
                 peer,
-                options,
+                few,
                 bar=bar,
                 ours="open_stream + perceptron",
                 peer="pandas + HashingVectorizer + SGD",

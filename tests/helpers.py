@@ -55,6 +55,9 @@ WHOLE_SET = {
 LEARNERS = STREAMING | WHOLE_SET
 """One or more of every class. Use `sklearn.base.clone`."""
 
+ONE_OF_EACH = {type(model).__name__: name for name, model in reversed(LEARNERS.items())}.values()
+"""One name for each class, for what does not depend on parameters."""
+
 
 def examples(count):
     """Try so many random examples."""

@@ -16,10 +16,10 @@ from sklearn.exceptions import NotFittedError
 
 import rosenblatt as rb
 from rosenblatt.table import Table
-from tests.helpers import LEARNERS, STREAMING, blobs, csr, differences, memory
+from tests.helpers import LEARNERS, ONE_OF_EACH, STREAMING, blobs, csr, differences, memory
 
-EACH = pytest.mark.parametrize("name", LEARNERS)
-EACH_STREAMING = pytest.mark.parametrize("name", STREAMING)
+EACH = pytest.mark.parametrize("name", ONE_OF_EACH)
+EACH_STREAMING = pytest.mark.parametrize("name", [name for name in ONE_OF_EACH if name in STREAMING])
 ALL_CLASSES = [
     rb.Perceptron, rb.AveragedPerceptron, rb.VotedPerceptron, rb.PocketPerceptron, rb.BatchPerceptron, rb.MarginPerceptron,
     rb.PassiveAggressive, rb.Winnow, rb.ROMMA, rb.ALMA, rb.SecondOrderPerceptron, rb.AROW, rb.SoftConfidenceWeighted,
