@@ -13,6 +13,8 @@ import rosenblatt
 from rosenblatt import compiling
 from rosenblatt.learners import arow, parallel_perceptron, perceptron, romma
 
+ROOT = Path(__file__).parent.parent
+
 PROGRAM = """
 import numpy as np
 from rosenblatt.kernels.online import learn_block
@@ -44,6 +46,54 @@ def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
     assert changed != source
     callee.write_text(changed, encoding="utf-8")
     assert run() == (2.0, 0)
+
+
+RULES = """
+import sys, rosenblatt
+from tests.helpers import blobs
+X, y = blobs()
+for name in sys.argv[1:]:
+    print(getattr(rosenblatt, name)(max_iter=2, tol=None, shuffle=False).fit(X, y).coef_.tolist())
+"""
+
+
+@pytest.mark.slow
+def test_rules_compiled_by_two_processes_are_told_apart_by_a_third(tmp_path):
+    environment = {**os.environ, "ROSENBLATT_CACHE_DIR": str(tmp_path)}
+
+    def run(*names):
+        command = [sys.executable, "-c", RULES, *names]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT)
+        return done.stdout.splitlines()
+
+    alone = run("Perceptron") + run("MarginPerceptron")
+    assert alone[0] != alone[1]
+    assert run("Perceptron", "MarginPerceptron") == alone
+
+
+TYPES = """
+import rosenblatt
+from tests.helpers import blobs
+X, y = blobs()
+for dtype in ("float32", "float64"):
+    print(rosenblatt.Perceptron(max_iter=2, tol=None).fit(X.astype(dtype), y).coef_.tolist())
+"""
+
+
+@pytest.mark.slow
+def test_code_for_other_types_than_the_index_says_is_not_run(tmp_path):
+    environment = {**os.environ, "ROSENBLATT_CACHE_DIR": str(tmp_path)}
+
+    def run():
+        command = [sys.executable, "-c", TYPES]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+    before = run()
+    one, two = sorted(tmp_path.rglob("*.two_classes-*.nbc"))
+    code = one.read_bytes()
+    shutil.copy(two, one)
+    two.write_bytes(code)
+    assert run() == before
 
 
 def imported(path):

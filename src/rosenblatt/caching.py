@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache
 
-__all__ = ["compiled", "hash_sources", "version_folder"]
+__all__ = ["checked", "compiled", "hash_sources", "version_folder"]
 
 PACKAGE = Path(__file__).parent
 
@@ -50,6 +51,25 @@ def _version_of(package: Path) -> str:
     return hash_sources(sorted(package.rglob("*.py")))
 
 
+class _Checked(FunctionCache):  # type: ignore[misc]
+    """Numba's cache, which does not trust its own index.
+
+    Where two processes save code for different types at the same moment, both may choose the same file, and the index may be that
+    of one with the code of the other: arrays would be read as what they are not. Such code is not used but compiled again.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        return found if found is None or tuple(found.signature.args) == tuple(sig) else None
+
+
+def checked(dispatcher: Any) -> Any:
+    """Let a compiled function look twice at what it finds on disk."""
+    if type(dispatcher._cache) is FunctionCache:
+        dispatcher._cache.__class__ = _Checked
+    return dispatcher
+
+
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function of a subpackage that calls none outside it, and keep the machine code.
 
@@ -61,7 +81,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(version_folder(_version_of(PACKAGE / inside.parts[0])))
         try:  # Numba asks for the folder now, not when it compiles
-            return numba.njit(cache=True, nogil=True, **options)(function)
+            return checked(numba.njit(cache=True, nogil=True, **options)(function))
         finally:
             numba.config.CACHE_DIR = before
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from numba import njit, uint64
 
-from .jit_options import LOOP, NOGIL
+from .jit_options import NOGIL, loop_of
 from .packing import floats
 from .protocol import (
     AGE,
@@ -51,7 +51,7 @@ def move(weights: Any, scales: Any, own: Any, norm: Any, moved: Any, feature: An
 def many_classes(rule: Any, needs_norm: bool) -> Any:
     """One column of weights for each perceptron; y holds 0 and 1."""
 
-    @njit(**LOOP)
+    @loop_of(rule)
     def loop(params: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
         weights, scales, own = state
         counts, sums, tile, columns = weights.counts, weights.sums, weights.tile, weights.columns

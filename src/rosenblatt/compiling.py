@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.dispatcher import Dispatcher
 
-from rosenblatt.caching import hash_sources, version_folder
+from rosenblatt.caching import checked, hash_sources, version_folder
 
 __all__ = [
     "Kernels",
@@ -358,4 +359,7 @@ def load_module(name: str, source: str) -> Kernels:
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module
     specification.loader.exec_module(module)
+    for value in vars(module).values():
+        if isinstance(value, Dispatcher):
+            checked(value)
     return module

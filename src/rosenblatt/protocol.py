@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import carray, njit, uint64
 
-from .jit_options import LOOP, NOGIL
+from .jit_options import NOGIL, loop_of
 from .lanes import pointer
 from .multiclass import ONE_VS_REST, share, top_rival
 from .packing import COUNTS, LABEL, ORDER, SCORES, WEIGHT, Settings, State, floats, integers, pack
@@ -107,7 +107,7 @@ def next_goal(goal: Any, run: Any) -> Any:
 def two_classes(rule: Any, needs_norm: bool) -> Any:
     """One weight vector; y holds 0 for the negative class and 1 for the positive one."""
 
-    @njit(**LOOP)
+    @loop_of(rule)
     def loop(params: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
         w, v, u, counts, sums = state.w, state.v, state.u, state.counts, state.sums
         # Counted in registers: each would cost a load and a store per example.
@@ -197,7 +197,7 @@ def two_classes(rule: Any, needs_norm: bool) -> Any:
 def many_classes(rule: Any, needs_norm: bool) -> Any:
     """One weight vector for each class; y holds the number of the class."""
 
-    @njit(**LOOP)
+    @loop_of(rule)
     def loop(params: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
         w, v, u, counts, sums, scores = state.w, state.v, state.u, state.counts, state.sums, state.scores
         tile, columns, amounts, lagged = state.tile, state.columns, state.amounts, state.lagged

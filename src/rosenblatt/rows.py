@@ -17,7 +17,7 @@ from numba import njit, types, uint64
 from numba.extending import overload
 
 from .csr import CSR, check_csr, sort_row, unsigned
-from .jit_options import NOGIL, VERB
+from .jit_options import NOGIL, VERB, named
 from .lanes import (
     add_to_slot,
     load,
@@ -182,6 +182,7 @@ def _dots_tile(classes: int) -> Any:
     """Three rows against so many classes."""
 
     @njit(**NOGIL)
+    @named(f"dots_tile{classes}")
     def dots_tile(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
         x0, x1, x2 = X[order[t]], X[order[t + 1]], X[order[t + 2]]
         width = uint64(W.shape[1])

@@ -15,7 +15,7 @@ from numba import njit, uint64
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from .jit_options import LOOP, NOGIL
+from .jit_options import NOGIL, loop_of
 from .multiclass import ALL, ONE_VS_REST, share, top_rival
 from .packing import ORDER, floats, unpack
 from .protocol import (
@@ -180,7 +180,7 @@ def move_biases(bias: Any, u_bias: Any, columns: Any, amounts: Any, lagged: Any,
 def two_classes(rule: Any, needs_norm: bool) -> Any:
     """One weight vector; y holds 0 for the negative class and 1 for the positive one."""
 
-    @njit(**LOOP)
+    @loop_of(rule)
     def loop(params: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
         weights, scales = state
         counts, sums = weights.counts, weights.sums
@@ -265,7 +265,7 @@ def stacked(values: Any) -> Any:
 def many_classes(rule: Any, needs_norm: bool) -> Any:
     """One weight vector for each class; y holds the number of the class."""
 
-    @njit(**LOOP)
+    @loop_of(rule)
     def loop(params: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
         weights, scales = state
         w, counts, sums, scores = weights.w, weights.counts, weights.sums, weights.scores

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import carray, njit, uint64
 
-from .jit_options import LOOP, NOGIL
+from .jit_options import NOGIL, loop_of
 from .lanes import pointer
 from .multiclass import ONE_VS_REST, share, top_rival
 from .packing import ORDER, floats, unpack, weights_like
@@ -68,7 +68,7 @@ def unpack_full(packed: Any, w: Any) -> Any:
 def two_classes(rule: Any, needs_norm: bool) -> Any:
     """One weight vector; y holds 0 for the negative class and 1 for the positive one."""
 
-    @njit(**LOOP)
+    @loop_of(rule)
     def loop(params: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
         weights, variances = state
         counts, sums = weights.counts, weights.sums
@@ -131,7 +131,7 @@ def two_classes(rule: Any, needs_norm: bool) -> Any:
 def many_classes(rule: Any, needs_norm: bool) -> Any:
     """One weight vector for each class; y holds the number of the class."""
 
-    @njit(**LOOP)
+    @loop_of(rule)
     def loop(params: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
         run, variances = state
         w, counts, sums, scores = run.w, run.counts, run.sums, run.scores
