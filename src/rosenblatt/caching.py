@@ -51,7 +51,7 @@ def _version_of(package: Path) -> str:
     return hash_sources(sorted(package.rglob("*.py")))
 
 
-class _Checked(FunctionCache):  # type: ignore[misc]
+class _Checked(FunctionCache):
     """Numba's cache, which does not trust its own index.
 
     Where two processes save code for different types at the same moment, both may choose the same file, and the index may be that
