@@ -4,6 +4,7 @@ Without a name everything runs, and each group is kept in benchmarks/results; `p
 """
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -83,6 +84,14 @@ def main() -> None:
     console.print(f"{judged - len(missed)} of {judged} bars are met.", *(f"\n  missed: {what}" for what in missed))
 
 
+def _whatever_comes(name: str, rows: Iterator[Row]) -> Iterator[Row]:
+    """The rows, and where a peer breaks down, what it said instead: the other benchmarks go on."""
+    try:
+        yield from rows
+    except Exception as error:  # noqa: BLE001 - whatever a peer does
+        yield Row(name, note=f"broke off: {' '.join(str(error).split())[:300] or type(error).__name__}")
+
+
 def _run(console: Console, options: Options, names: list[str], output: Path | None, *, keep_parts: bool) -> list[Row]:
     """Run benchmarks one after the other, and keep what was measured: complete, or also in parts."""
     setting = environment(options)
@@ -92,7 +101,7 @@ def _run(console: Console, options: Options, names: list[str], output: Path | No
     rows: list[Row] = []
     try:
         for name in names:
-            rows += show(console, name, BENCHMARKS[name](options))
+            rows += show(console, name, _whatever_comes(name, BENCHMARKS[name](options)))
         setting["complete"] = True
     finally:  # what was measured before an error is kept where it was asked for, but never in place of a complete run
         if output is not None and (setting["complete"] or keep_parts):

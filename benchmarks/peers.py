@@ -288,7 +288,7 @@ def against_weka(options: Options) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="rosenblatt-bench-") as folder:
         train = _arff(Path(folder, "train.arff"), rows.X[:count], rows.y[:count])
         test = _arff(Path(folder, "test.arff"), rows.X_test[:count], rows.y_test[:count])
-        command = ["java", "-cp", str(WEKA), "weka.classifiers.functions.VotedPerceptron", "-I", "1", "-v"]
+        command = ["java", "-cp", str(WEKA), "weka.classifiers.functions.VotedPerceptron", "-I", "1"]
 
         def fit() -> float:
             start = time.perf_counter()
@@ -316,10 +316,11 @@ def against_weka(options: Options) -> Iterator[Row]:
 
 
 def _said(pattern: str, text: str) -> str:
-    found = re.search(pattern, text)
-    if found is None:
+    """The last thing of this form, which is about the test data where there are two."""
+    found = re.findall(pattern, text)
+    if not found:
         raise RuntimeError(f"Weka's answer must contain {pattern!r}; got {text!r}")
-    return found[1]
+    return str(found[-1])
 
 
 def _weka_version() -> str:
