@@ -58,6 +58,9 @@ LEARNERS = STREAMING | WHOLE_SET
 ONE_OF_EACH = {type(model).__name__: name for name, model in reversed(LEARNERS.items())}.values()
 """One name for each class, for what does not depend on parameters."""
 
+LOOPS = ("Perceptron", "Winnow-balanced", "ALMA", "AROW", "AROW-full")
+"""One name for each loop, for float32: that is the business of the loops, and every rule would be compiled once more for it."""
+
 
 def examples(count):
     """Try so many random examples."""

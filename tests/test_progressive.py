@@ -1,21 +1,25 @@
 """Predict, then learn."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import rosenblatt as rb
 from rosenblatt._progressive import learn_records
-from tests.helpers import STREAMING, assert_same_model, blobs, csr
+from tests.helpers import LOOPS, STREAMING, assert_same_model, blobs, csr
 
 
 def pairs(X, y):
     return [(dict(enumerate(row.tolist())), label) for row, label in zip(X, y.tolist(), strict=True)]
 
 
-@pytest.mark.parametrize("form", ["dense", "sparse", "float32"])
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", STREAMING)
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [*itertools.product(STREAMING, ["dense", "sparse"]), *itertools.product(LOOPS, ["float32"])],
+)
 def test_rows_in_batches_are_learned_as_one_by_one(name, classes, form):
     from sklearn.base import clone
 
