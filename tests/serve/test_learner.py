@@ -1,5 +1,6 @@
 """The log and the models that it makes: doing the events again gives the same model, to the last bit."""
 
+import asyncio
 import random
 
 import numpy as np
@@ -10,8 +11,10 @@ from rosenblatt import model_file
 from rosenblatt.serve.choice import new_estimator
 from rosenblatt.serve.events import Limits
 from rosenblatt.serve.examples import Refused, expanded
+from rosenblatt.serve.groups import Groups
 from rosenblatt.serve.insight import describe
 from rosenblatt.serve.learner import Served
+from rosenblatt.serve.news import News
 from rosenblatt.serve.requests import read_lines
 from rosenblatt.serve.snapshots import from_snapshot, packed
 from rosenblatt.serve.store import LeaseLost, Snapshot, Store, StoreError
@@ -322,3 +325,23 @@ def test_snapshots_are_models_that_load_reads(tmp_path):
     path.write_bytes(model_file.to_bytes(*packed(served))[:-1])
     with pytest.raises(ValueError, match="damaged"):
         rosenblatt.load(path)
+
+
+@pytest.mark.parametrize("error", [StoreError("the disk is full"), RuntimeError("nobody thought of this")])
+def test_whoever_waits_is_told_whatever_went_wrong(error):
+    async def write(*_):
+        raise error
+
+    async def run():
+        groups = Groups(None, write, 1000, News(), None)
+        groups.add_model(Served(1, "mails", "perceptron", {}, 0.0))
+        answer = asyncio.ensure_future(groups.confirmed("done"))
+        await asyncio.sleep(0)
+        with pytest.raises(type(error)):
+            await groups.commit({}, 1.0)
+        groups.drop(Refused(503, "not confirmed"))
+        async with asyncio.timeout(10):
+            with pytest.raises(Refused, match="not confirmed"):
+                await answer
+
+    asyncio.run(run())

@@ -16,7 +16,7 @@ from rosenblatt.serve.learner import Served
 from rosenblatt.serve.metrics import Metrics
 from rosenblatt.serve.news import News
 from rosenblatt.serve.snapshots import copy
-from rosenblatt.serve.store import Snapshot, Store, StoreError
+from rosenblatt.serve.store import Snapshot, Store
 
 __all__ = ["Groups"]
 
@@ -99,10 +99,10 @@ class Groups:
         self.events, self._created, self._waiting, self._told = [], [], [], []
         self._writing = True
         started = time.perf_counter()
-        due = self._due(models)  # at once: it must hold the events of this group and no later ones
         try:
+            due = self._due(models)  # at once: it must hold the events of this group and no later ones
             await self._write(self._put, events, due, created)
-        except StoreError:
+        except BaseException:  # whatever it is: nobody may wait for ever
             self._waiting = waiting + self._waiting
             raise
         finally:
