@@ -31,7 +31,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 SERVICE = re.compile(r"(?:http://)?(?:127\.0\.0\.1|localhost):8520")
 
-# Libraries that a page compares with; where one cannot be installed, its page is not run.
+# Libraries that a page compares with; where one is not installed, its page is not run. `make test` installs both.
 NEEDS = {"docs/migration/river.md": "river", "docs/migration/vowpal_wabbit.md": "vowpalwabbit"}
 
 # What the text of a page takes as given: data of the reader's own.

@@ -22,6 +22,11 @@ RULES = {
 }
 SECOND_ORDER = [name for name in RULES if name.startswith(("SOP", "AROW", "SCW"))]
 EACH = pytest.mark.parametrize("name", RULES)
+EACH_OF_MANY = pytest.mark.parametrize("name", [name for name in RULES if name != "parallel"])
+"""Those for more than two classes."""
+EACH_AND_CLASSES = pytest.mark.parametrize(
+    ("name", "classes"), [(name, classes) for name in RULES for classes in (2, 3) if (name, classes) != ("parallel", 3)]
+)
 EACH_SECOND = pytest.mark.parametrize("name", SECOND_ORDER)
 CLASSES = pytest.mark.parametrize("classes", [2, 3])
 
@@ -32,12 +37,9 @@ def finite(model):
         assert np.isfinite(array).all()
 
 
-@EACH
-@CLASSES
+@EACH_AND_CLASSES
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_rows_of_zeros(name, classes, fit_intercept):
-    if name == "parallel" and classes > 2:
-        pytest.skip("two classes")
     X, y = blobs(60, 4, classes, seed=1)
     X[::3] = 0.0
     model = clone(RULES[name]).set_params(fit_intercept=fit_intercept)
@@ -52,12 +54,9 @@ def test_rows_of_zeros(name, classes, fit_intercept):
             )
 
 
-@EACH
-@CLASSES
+@EACH_AND_CLASSES
 def test_constant_features(name, classes):
     """A column of ones beside the bias, one of thousands, and one of a single small value."""
-    if name == "parallel" and classes > 2:
-        pytest.skip("two classes")
     X, y = blobs(300, 3, classes, seed=2)
     X = np.hstack([X, np.ones((300, 1)), np.full((300, 1), 1000.0), np.full((300, 1), 1e-9)])
     model = clone(RULES[name]).set_params(max_iter=20, tol=None).fit(X, y)
@@ -159,12 +158,10 @@ def test_a_matrix_that_would_not_fit_is_refused():
     assert model.coef_.shape == (1, 3)
 
 
-@EACH
+@EACH_OF_MANY
 @pytest.mark.parametrize("scheme", ["max", "ovr"])
 @pytest.mark.parametrize("value", [1e155, 1e308])
 def test_a_refused_example_of_many_classes_leaves_no_trace(name, scheme, value):
-    if name == "parallel":
-        pytest.skip("two classes")
     X, y = blobs(40, 4, 3, seed=1)
     model = clone(RULES[name]).set_params(multiclass=scheme).partial_fit(X, y, classes=range(3))
     refused = 0
