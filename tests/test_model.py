@@ -21,6 +21,11 @@ def perceptron(readout="last", **kwargs):
     return Model(Rule(step, (12.3,), target=0.0), readout=readout, **kwargs)
 
 
+def learn(model, table, labels):
+    classes, places = np.unique(labels, return_inverse=True)
+    model.learn(table, classes.tolist(), places)
+
+
 def test_it_needs_no_scikit_learn():
     program = (
         "import sys\n"
@@ -48,13 +53,13 @@ def test_importing_the_package_is_cheap():
 def test_a_copy_goes_on_learning_by_itself(readout, copied):
     X, y = blobs(60, 5, 3)
     model = perceptron(readout, n_features=5)
-    model.learn(Table(X[:30]), y[:30].tolist())
+    learn(model, Table(X[:30]), y[:30])
     twin = copied(model)
     assert differences(model_memory(model), model_memory(twin)) == []
     before = model_memory(model)
-    twin.learn(Table(X[30:]), y[30:].tolist())
+    learn(twin, Table(X[30:]), y[30:])
     assert differences(model_memory(model), before) == [], "the first one is untouched"
-    model.learn(Table(X[30:]), y[30:].tolist())
+    learn(model, Table(X[30:]), y[30:])
     assert differences(model_memory(model), model_memory(twin)) == []
     assert np.array_equal(model.scores(Table(X)), twin.scores(Table(X)))
 
@@ -63,14 +68,14 @@ def test_a_copy_goes_on_learning_by_itself(readout, copied):
 def test_one_run_three_readouts(readout):
     X, y = blobs(60, 5, seed=1)
     model = perceptron(readout, n_features=5)
-    model.learn(Table(X), y.tolist())
+    learn(model, Table(X), y)
     assert np.array_equal(model.state.w, _plain(X, y).state.w)
     assert model.scores(Table(X)).shape == (60, 1)
 
 
 def _plain(X, y):
     model = perceptron(n_features=X.shape[1])
-    model.learn(Table(X), y.tolist())
+    learn(model, Table(X), y)
     return model
 
 
@@ -88,19 +93,19 @@ def test_a_bad_chunk_leaves_the_model_as_it_was(readout, bad, form, classes):
     if form == "wide":  # fewer entries than features: only the touched weights are remembered
         X = np.hstack([X, np.zeros((40, 400))])
     model = perceptron(readout, n_features=X.shape[1])
-    model.learn(Table(X[:20]), y[:20].tolist())
+    learn(model, Table(X[:20]), y[:20])
     before = model_memory(model)
     wrong = X[20:].copy()
     wrong[15, 2:5] = BAD[bad]
     wrong[15, 3] = -BAD[bad] if bad == "overflow" else 0.0
     given = {"dense": wrong, "sparse": csr(wrong), "wide": csr(wrong[14:17]), "strided": np.asfortranarray(wrong)}[form]
-    labels = (y[34:37] if form == "wide" else y[20:]).tolist()
+    labels = y[34:37] if form == "wide" else y[20:]
     with pytest.raises(ValueError, match=r"[Rr]ow \d+"):
-        model.learn(Table(given), labels)
+        learn(model, Table(given), labels)
     assert differences(model_memory(model), before) == []
-    model.learn(Table(X[20:]), y[20:].tolist())
+    learn(model, Table(X[20:]), y[20:])
     good = perceptron(readout, n_features=X.shape[1])
-    good.learn(Table(X), y.tolist())
+    learn(good, Table(X), y)
     assert differences(model_memory(model), model_memory(good)) == [], "and it can go on"
     assert np.array_equal(model.scores(Table(X)), good.scores(Table(X)))
 
@@ -110,16 +115,16 @@ def test_a_bad_chunk_leaves_the_model_as_it_was(readout, bad, form, classes):
 def test_new_classes_of_a_bad_chunk_are_forgotten(readout, known):
     X, y = blobs(40, 6, known, seed=3)
     model = perceptron(readout, n_features=6)
-    model.learn(Table(X[:20]), y[:20].tolist())
+    learn(model, Table(X[:20]), y[:20])
     before = model_memory(model)
     wrong = X[20:].copy()
     wrong[18, 0] = np.nan
     with pytest.raises(ValueError, match="row 18, feature 0 is NaN"):
-        model.learn(Table(wrong), ([0] * 5 + [7] * 5 + [8] * 5 + [0] * 5))
+        learn(model, Table(wrong), [0] * 5 + [7] * 5 + [8] * 5 + [0] * 5)
     assert differences(model_memory(model), before) == []
-    model.learn(Table(X[20:]), y[20:].tolist())
+    learn(model, Table(X[20:]), y[20:])
     good = perceptron(readout, n_features=6)
-    good.learn(Table(X), y.tolist())
+    learn(good, Table(X), y)
     assert differences(model_memory(model), model_memory(good)) == []
 
 
@@ -132,16 +137,16 @@ def test_scaling_down_is_undone_for_all_weights(link, form):
     X = np.zeros((63, 400))
     X[:2, 100:] = rng.normal(size=(2, 300))
     X[2:, :5] = rng.normal(size=(61, 5))
-    y = rng.integers(0, 2, 63).tolist()
+    y = rng.integers(0, 2, 63)
     model, good = Model(rule, n_features=400), Model(rule, n_features=400)
-    model.learn(Table(X[:2]), [1, 0])
+    learn(model, Table(X[:2]), [1, 0])
     before = model_memory(model)
-    good.learn(Table(X[:-1]), y[:-1])
+    learn(good, Table(X[:-1]), y[:-1])
     assert np.abs(good.state.v).max() > 710, "this test is to reach the scaling"
     X[-1, 0] = np.nan
     for rows in (slice(2, None), slice(30, None)):
         with pytest.raises(ValueError, match="NaN"):
-            model.learn(Table(form(X[rows])), y[rows])
+            learn(model, Table(form(X[rows])), y[rows])
         assert differences(model_memory(model), before) == []
 
 
@@ -150,7 +155,7 @@ def test_scaling_down_is_undone_for_all_weights(link, form):
 def test_an_interrupt_in_mid_chunk_is_rolled_back(readout, error, monkeypatch):
     X, y = blobs(300, 6, 3, seed=3)
     model = perceptron(readout, n_features=6)
-    model.learn(Table(X[:100]), y[:100].tolist())
+    learn(model, Table(X[:100]), y[:100])
     before = model_memory(model)
     whole = Table.chunks
 
@@ -163,7 +168,7 @@ def test_an_interrupt_in_mid_chunk_is_rolled_back(readout, error, monkeypatch):
     monkeypatch.setattr("rosenblatt.table.CHUNK_BYTES", 1)
     monkeypatch.setattr(Table, "chunks", interrupted)
     with pytest.raises(error):
-        model.learn(Table(X[100:]), y[100:].tolist())
+        learn(model, Table(X[100:]), y[100:])
     monkeypatch.undo()
     assert differences(model_memory(model), before) == []
 
@@ -253,7 +258,7 @@ def test_padding_is_never_seen():
     for classes in (3, 5, 6, 7):
         X, y = blobs(60, 4, classes)
         model = perceptron(n_features=4)
-        model.learn(Table(-np.abs(X) - 1), y.tolist())
+        learn(model, Table(-np.abs(X) - 1), y)
         assert model.coef()[0].shape == (classes, 4)
         assert model.scores(Table(X)).shape == (60, classes)
         assert not model.state.w[:, classes:].any()

@@ -216,18 +216,16 @@ class LinearClassifier(Proving, Exports, ClassifierMixin, BaseEstimator):
         X, labels = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=first
         )
-        _encode_labels(labels)
+        distinct, places = _encode_labels(labels)
         table = Table(X, None if first else self.model_.dtype)
         model = self._new_model(table.shape[1], table.dtype) if first else self.model_
         if first:
             if classes is not None:
                 model.add_class(*np.unique(np.asarray(classes)).tolist())
             self._check_can_move(model)
-        names = labels.tolist()
-        weight = self._weights(
-            sample_weight, X, None if self.class_weight is None else [self._importance(n) for n in names]
-        )
-        model.learn(table, names, weight)
+        names = distinct.tolist()
+        of_class = None if self.class_weight is None else np.array([self._importance(n) for n in names])[places]
+        model.learn(table, names, places, self._weights(sample_weight, X, of_class))
         self._name_features(model)
         self.model_ = model
 

@@ -278,27 +278,26 @@ class Model(SingleExamples):
             self.support.note(rows, state.log_ages[:logged], state.log_steps[:logged])
             state.counts[protocol.LOGGED] = 0
 
-    def learn(self, table: Table, labels: Sequence[Any], weight: Floats = _NO_WEIGHT) -> None:
+    def learn(self, table: Table, labels: Sequence[Any], places: Codes, weight: Floats = _NO_WEIGHT) -> None:
         """Learn examples in the order received; a class never seen before takes part from its first example on.
 
-        The result is the same as that of `learn_one` for one after the other. If an example cannot be learned, ValueError
-        is raised and the model is as it was before the call.
+        `places` holds for each example the place of its label in `labels`, which are all in use. The result is the same as that
+        of `learn_one` for one after the other. If an example cannot be learned, ValueError is raised and the model is as it was
+        before the call.
         """
-        known = self.class_number
-        codes = np.array([known.get(label, -1) for label in labels], np.int64)
-        arrivals = np.flatnonzero(codes < 0)
+        numbers = np.array([self.class_number.get(label, -1) for label in labels], np.int64)
+        arrivals = sorted((int(np.argmax(places == new)), new) for new in np.flatnonzero(numbers < 0).tolist())
         # A new class gives the model new arrays, and linked weights may be scaled all together.
-        everything = arrivals.size or self.rule.link != "identity" or self.memory.spreads
+        everything = arrivals or self.rule.link != "identity" or self.memory.spreads
         undo = self._snapshot(slice(None) if everything else table.touched())
         try:
             start = 0
-            for t in arrivals.tolist():
-                if labels[t] not in known:
-                    self.run(table, codes, weight, np.arange(start, t))
-                    start = t
-                    self.add_class(labels[t])
-                codes[t] = known[labels[t]]
-            self.run(table, codes, weight, np.arange(start, len(labels)))
+            for t, new in arrivals:
+                self.run(table, numbers[places], weight, np.arange(start, t))
+                start = t
+                self.add_class(labels[new])
+                numbers[new] = self.class_number[labels[new]]
+            self.run(table, numbers[places], weight, np.arange(start, places.size))
             if self.support is not None:
                 self.support.absorb(table)
         except BaseException:

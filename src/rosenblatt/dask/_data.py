@@ -9,16 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from ._cluster import ClusterError
+from ._cluster import ClusterError, seconds_to_connect
+from ._partials import size_of
 from ._shards import Facts, facts_of, same, settle
-from ._sources import BRANCHES, Source, places_of
+from ._sources import Source, node_size, places_of
 
-__all__ = ["BRANCHES", "SILENCE", "Awaiting", "Data", "Lost"]
+__all__ = ["ALONG", "SILENCE", "Awaiting", "Data", "Lost"]
 
 
 class Lost(Exception):  # noqa: N818
     """Something that only lay on a worker is gone."""
 
+
+ALONG = 1 << 14
+"""Weights of so many bytes are sent with every task, and added up by who trains: further tasks would take longer."""
 
 SILENCE = 30.0
 """A worker that has sent no sign of life for so many seconds longer than others is taken from the cluster."""
@@ -117,6 +121,10 @@ class Awaiting:
             raise Lost(str(error)) from error
 
 
+class Box(list[Any]):
+    """A list that is sent as one thing."""
+
+
 class Data:
     """Shards on a cluster.
 
@@ -189,7 +197,7 @@ class Data:
             self.awaiting.finished(future)
         self._loaded = []
         self.locate()
-        self._unite()
+        self._share()
 
     def again(self, number: int, others: list[str] | None) -> Any:
         """Load a shard once more, under another name, by one of these workers."""
@@ -214,9 +222,12 @@ class Data:
 
     # ---- place ----
 
-    def scatter(self, values: list[Any]) -> list[Any]:
-        """Bring values to the cluster; who needs them fetches them from there."""
-        return list(self.client.scatter(values, hash=False))
+    def bring(self, *weights: Sequence[Any]) -> list[Any]:
+        """Weights for tasks: where they are many, on a worker, from where others fetch them; few go along with every task."""
+        boxes: list[Any] = [Box(parts) for parts in weights]
+        if sum(size_of(parts) for parts in weights) <= ALONG:
+            return boxes
+        return list(self.client.scatter(boxes, hash=False))
 
     def locate(self) -> None:
         """Ask who has which shard."""
@@ -225,44 +236,47 @@ class Data:
         self.workers = dict(self.client.nthreads())
 
     def follow(self) -> None:
-        """Notice workers that came or went; who came gets its part of the shards."""
-        workers = dict(self.client.nthreads())
+        """Notice workers that came or went; who came gets its part of the shards. Where all are gone, wait for one."""
+        workers = self.client.nthreads() or self._workers_to_come()
         if workers == self.workers:
             return
         come = [address for address in workers if address not in self.workers]
         self.locate()
         if come:
-            self._share(workers)
+            self._share()
 
-    def _share(self, workers: dict[str, int]) -> None:
-        """Move shards, whole nodes of the tree, from those who have most to those who have fewer than their part."""
-        size = BRANCHES if len(self.shards) >= 2 * BRANCHES * sum(workers.values()) else 1
-        nodes = [list(range(a, min(a + size, len(self.shards)))) for a in range(0, len(self.shards), size)]
-        owner = {tuple(node): next(iter(self.holders[node[0]]), "") for node in nodes}
+    def _workers_to_come(self) -> Any:
+        try:
+            self.client.wait_for_workers(1, timeout=max(30.0, seconds_to_connect()))
+        except TimeoutError:
+            raise ClusterError(
+                f"The cluster must have a worker; {self.client.scheduler.address} has lost all of its own. Start some, then go "
+                "on from the checkpoint."
+            ) from None
+        return self.client.nthreads()
+
+    def _share(self) -> None:
+        """Give every worker its part of the shards; as few as possible are moved.
+
+        What one task works off must lie together. Dask may have let an idle worker load some of it, or more than its part.
+        """
+        workers = self.workers
+        if not workers:
+            return
+        nodes = self._nodes()
+        have: dict[str, list[list[int]]] = {address: [] for address in workers}
+        for node in nodes:  # to whom most of it lies with, and of those to whom has least
+            held = collections.Counter(address for number in node for address in self.holders[number])
+            have[min(workers, key=lambda one: (-held[one], len(have[one]) / workers[one]))].append(node)
         part = {address: len(nodes) * threads / sum(workers.values()) for address, threads in workers.items()}
-        have = {address: [node for node in nodes if owner[tuple(node)] == address] for address in workers}
-        moves: dict[int, str] = {}
         for address in sorted(workers, key=lambda one: len(have[one]) - part[one]):
             while len(have[address]) + 1 <= part[address] + 0.5:
                 richest = max(workers, key=lambda one: len(have[one]) - part[one])
                 if len(have[richest]) - 1 < part[richest] - 0.5 or richest == address:
                     break
-                node = have[richest].pop()
-                have[address].append(node)
-                moves |= dict.fromkeys(node, address)
-        self._move(moves)
-
-    def _unite(self) -> None:
-        """Bring stragglers to the others of their node: Dask may have let an idle worker load some of them."""
-        size = BRANCHES if len(self.shards) >= 2 * BRANCHES * max(1, sum(self.workers.values())) else 1
-        moves: dict[int, str] = {}
-        for first in range(0, len(self.shards), size):
-            node = range(first, min(first + size, len(self.shards)))
-            homes = collections.Counter(self.holders[number] for number in node)
-            (home, count), *_ = homes.most_common(1)
-            if len(homes) > 1 and home and 2 * count > len(node):
-                moves |= {number: home[0] for number in node if self.holders[number] != home}
-        self._move(moves)
+                have[address].append(have[richest].pop())
+        homes = {number: address for address, owned in have.items() for node in owned for number in node}
+        self._move({number: home for number, home in sorted(homes.items()) if home not in self.holders[number]})
 
     def _move(self, moves: dict[int, str]) -> None:
         """Copy shards to other workers, and let go of them where they were."""
@@ -276,14 +290,16 @@ class Data:
         if moves:
             self.locate()
 
-    def nodes(self) -> list[list[int]]:
-        """The shards that are worked off by one task: a node of those that lie together where there are many, else each."""
+    def _nodes(self) -> list[list[int]]:
+        """Shards in the lots that tasks shall work off."""
         count = len(self.shards)
-        if count < 2 * BRANCHES * max(1, sum(self.workers.values())):
-            return [[number] for number in range(count)]
+        size = node_size(count, sum(self.workers.values()))
+        return [list(range(first, min(first + size, count))) for first in range(0, count, size)]
+
+    def nodes(self) -> list[list[int]]:
+        """The shards that are worked off by one task; those that do not lie together one by one."""
         nodes = []
-        for first in range(0, count, BRANCHES):
-            node = list(range(first, min(first + BRANCHES, count)))
+        for node in self._nodes():
             together = len({self.holders[number] for number in node}) == 1
             nodes += [node] if together else [[number] for number in node]
         return nodes

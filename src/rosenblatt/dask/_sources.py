@@ -15,7 +15,7 @@ from rosenblatt.data.spans import needs_scan, scan, split
 
 from ._shards import Loaded, Piece, load_files, load_pairs, load_table, moments_of
 
-__all__ = ["BRANCHES", "Source", "make_source", "places_of", "source_of_pairs"]
+__all__ = ["Source", "branches", "make_source", "node_size", "places_of", "source_of_pairs"]
 
 SHARD_BYTES = 32 << 20
 FEWEST, MOST = 8, 4096
@@ -133,8 +133,16 @@ def _with_label(frame: Any, label: str, weights: Any, place: str) -> Loaded:
 
 # ---- places ----
 
-BRANCHES = 16
-"""So many partial sums are added up at a time, and so many shards may be worked off by one task."""
+
+def branches(count: int) -> int:
+    """So many shards that follow each other are added up first: it depends on how many there are, not on who has them."""
+    return max(1, min(16, count // 4))
+
+
+def node_size(count: int, threads: int) -> int:
+    """So many of them one task works off: all that are added up first, if every thread then has two tasks at least; else one."""
+    size = branches(count)
+    return size if -(-count // size) >= 2 * max(1, threads) else 1
 
 
 def places_of(client: Any, count: int) -> list[str]:
@@ -143,7 +151,7 @@ def places_of(client: Any, count: int) -> list[str]:
     slots = [address for address in sorted(workers) for _ in range(max(1, workers[address]))]
     if not slots:
         return []
-    node = BRANCHES if count >= 2 * BRANCHES * len(slots) else 1
+    node = node_size(count, len(slots))
     nodes = -(-count // node)
     return [slots[number // node * len(slots) // nodes] for number in range(count)]
 

@@ -7,6 +7,7 @@ these numbers.
 
 import contextlib
 import dataclasses
+import functools
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -18,10 +19,11 @@ from rosenblatt.model import Model
 from rosenblatt.runs import Run, ShardedEpoch
 
 from ._cluster import ClusterError
-from ._data import BRANCHES, Data, Lost
+from ._data import ALONG, Data, Lost
 from ._epochs import Judgement, Order, Recipe, judge, learn_shards, place_of_worker
 from ._mixing import coordinates_of
-from ._partials import Packed, Partial, add_partials, changes, size_of
+from ._partials import Partial, add_partials, changes, size_of
+from ._sources import branches
 
 __all__ = ["Trainer", "told"]
 
@@ -90,10 +92,10 @@ class Trainer:
         news = changes(now, self._sent) if self._base is not None else now
         self._changed += size_of(news)
         if self._base is None or size_of(news) >= whole or self._changed > 2 * whole or len(self._changes) >= 50:
-            self._base = self.data.scatter([_boxed(now)])[0]
+            (self._base,) = self.data.bring(now)
             self._changes, self._changed = [], 0
         else:
-            self._changes.append(self.data.scatter([_boxed(news)])[0])
+            self._changes += self.data.bring(news)
         self._sent = now
 
     def _forget_sent(self) -> None:
@@ -107,7 +109,6 @@ class Trainer:
         for _ in range(RETRIES):
             try:
                 self.awaiting.check()
-                self._wait_for_workers()
                 self.data.follow()
                 self._send()
                 partial = self._learn()
@@ -132,19 +133,6 @@ class Trainer:
         made.seconds = time.monotonic() - began
         return made
 
-    def _wait_for_workers(self) -> None:
-        from ._cluster import seconds_to_connect
-
-        if self.client.nthreads():
-            return
-        try:
-            self.client.wait_for_workers(1, timeout=max(30.0, seconds_to_connect()))
-        except TimeoutError:
-            raise ClusterError(
-                f"The cluster must have a worker; {self.client.scheduler.address} has lost all of its own. Start some, then go "
-                "on from the checkpoint."
-            ) from None
-
     def _order(self) -> Order:
         run = dataclasses.replace(self.run, done=[], current=type(self.run.current)())
         return Order(self.recipe, self.identity, len(self.run.done), run, self.mixing, len(self.data.shards) == 1)
@@ -163,41 +151,49 @@ class Trainer:
 
         nodes = data.nodes()
         tasks = [task(node) for node in nodes]
-        root = self._tree(nodes, tasks, mark)
+        few = size_of(self._sent) <= ALONG
+        results = tasks if few else [self._tree(nodes, tasks, functools.partial(self._submit_sum, mark))]
         bytes_of = {t.key: sum(data.facts[n].bytes for n in node) for node, t in zip(nodes, tasks, strict=True)}
         done, total = 0, sum(bytes_of.values())
-        for future in self.awaiting.each({future.key: future for future in (*tasks, root)}.values()):
+        for future in self.awaiting.each({future.key: future for future in (*tasks, *results)}.values()):
             self.awaiting.finished(future)
             done += bytes_of.get(future.key, 0)
             self.on_shards(done, total)
-            if future.key == root.key:
+            if not few and future.key == results[0].key:
                 break
-        partial: Partial = self.awaiting.gather([root])[0]
-        partial.moved += size_of(partial.totals) + size_of(partial.averages)
-        return partial
+        partials: list[Partial] = self.awaiting.gather(results)
+        for partial in partials:
+            partial.moved += size_of(partial.totals) + size_of(partial.averages)
+            partial.place = ""
+        whole: Partial = self._tree(nodes, partials, lambda _, parts: add_partials(parts)) if few else partials[0]
+        return whole
 
-    def _tree(self, nodes: list[list[int]], tasks: list[Any], mark: str) -> Any:
+    def _tree(self, nodes: list[list[int]], results: list[Any], add: Callable[[str, list[Any]], Any]) -> Any:
         """Add the results up by the numbers of the shards: the order is the same whoever does it."""
+        size = branches(len(self.data.shards))
         single: dict[int, list[Any]] = {}
         sums: dict[int, Any] = {}
-        for node, task in zip(nodes, tasks, strict=True):
-            place = node[0] // BRANCHES
+        for node, result in zip(nodes, results, strict=True):
+            place = node[0] // size
             if len(node) > 1:
-                sums[place] = task  # the sum of a node was formed where its shards lie
+                sums[place] = result  # the sum of a node was formed where its shards lie
             else:
-                single.setdefault(place, []).append(task)
-        sums |= {place: self._sum(parts, f"sum-{place}-{mark}") for place, parts in single.items()}
+                single.setdefault(place, []).append(result)
+        sums |= {place: parts[0] if len(parts) == 1 else add(f"{place}", parts) for place, parts in single.items()}
         height = 1
         while len(sums) > 1:
             parents: dict[int, list[Any]] = {}
             for place in sorted(sums):
                 parents.setdefault(place // JOINS, []).append(sums[place])
-            sums = {place: self._sum(parts, f"sum{height}-{place}-{mark}") for place, parts in parents.items()}
+            sums = {
+                place: parts[0] if len(parts) == 1 else add(f"{place} of {height}", parts)
+                for place, parts in parents.items()
+            }
             height += 1
         return sums[0]
 
-    def _sum(self, parts: list[Any], key: str) -> Any:
-        return parts[0] if len(parts) == 1 else self.client.submit(_add, parts, key=key, pure=False)
+    def _submit_sum(self, mark: str, name: str, parts: list[Any]) -> Any:
+        return self.client.submit(_add, parts, key=f"sum {name}-{mark}", pure=False)
 
     def _note(self, partial: Partial) -> ShardedEpoch:
         """Mix, and write down what happened."""
@@ -231,7 +227,7 @@ class Trainer:
         for _ in range(RETRIES):
             start = [array.copy() for array in self.coordinates.start()]
             readout = [part.ravel().copy() for part in self.model.weights()] if self.model.readout == "average" else []
-            sent = self.data.scatter([_boxed(start), _boxed(readout)])
+            sent = self.data.bring(start, readout)
             order = self._order()
             tasks = [
                 self.client.submit(judge, [shard], *sent, order, held, pure=False, workers=list(holders) or None,
@@ -244,14 +240,6 @@ class Trainer:
             except Lost:
                 data.renew()
         raise ClusterError("The examples to decide by could not be judged: workers were lost again and again.")
-
-
-class Box(list[Any]):
-    """A list that is sent as one thing."""
-
-
-def _boxed(parts: Sequence[Array | Packed]) -> Any:
-    return Box(parts)
 
 
 @contextlib.contextmanager
