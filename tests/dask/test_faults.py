@@ -1,5 +1,6 @@
 """Workers killed, stopped and added, a scheduler lost: the result is the same to the last bit, or there is a checkpoint."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -47,6 +48,27 @@ def processes(client):
     return client.run(os.getpid)
 
 
+@contextlib.contextmanager
+def machines(place, count):
+    """A scheduler and workers as one starts them on machines, where nobody starts them again: a client, and the processes."""
+
+    def start(program, *arguments):
+        command = [sys.executable, "-m", f"distributed.cli.{program}", "--scheduler-file", str(place), "--no-dashboard"]
+        return subprocess.Popen([*command, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    scheduler = start("dask_scheduler", "--port", "0")
+    worker = ("dask_worker", "--no-nanny", "--nthreads", "1", "--death-timeout", "60")
+    workers = [start(*worker) for _ in range(count)]
+    try:
+        with distributed.Client(scheduler_file=str(place), timeout=60) as client:
+            client.wait_for_workers(count, timeout=60)
+            yield client, scheduler, workers
+    finally:
+        for process in (scheduler, *workers):
+            process.kill()
+            process.wait()
+
+
 def test_a_worker_killed_in_mid_epoch_changes_nothing(client, expected, in_epoch):
     client.wait_for_workers(2)
     todo = in_epoch(2, lambda: os.kill(next(iter(processes(client).values())), signal.SIGKILL))
@@ -68,23 +90,23 @@ def test_a_worker_killed_that_reads_files(client, in_epoch, tmp_path):
     client.wait_for_workers(2, timeout=60)
 
 
-def test_a_worker_that_hangs_is_not_waited_for(expected, in_epoch, monkeypatch):
-    """On a cluster of its own, to which such a worker need not come back."""
+def test_a_worker_that_hangs_is_not_waited_for(expected, in_epoch, monkeypatch, tmp_path):
     monkeypatch.setattr(_data, "SILENCE", 3.0)
-    stopped = []
-    with rd.connected("local:2") as own:
+    with machines(tmp_path / "scheduler.json", 2) as (own, _, _):
 
         def stop():
-            stopped.append(next(iter(processes(own).values())))
-            os.kill(stopped[0], signal.SIGSTOP)
+            """One that has something to tell: it will be asked for it in vain."""
+            done = {
+                address
+                for address, keys in own.has_what().items()
+                if any(str(key).startswith("epoch-") for key in keys)
+            }
+            os.kill(processes(own)[done.pop()], signal.SIGSTOP)
 
-        in_epoch(2, stop)
-        try:
-            made = rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=own)
-        finally:
-            for process in stopped:
-                os.kill(process, signal.SIGCONT)
-    assert stopped
+        todo = in_epoch(2, stop)
+        made = rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=own)
+        assert not todo
+        assert len(own.nthreads()) == 1
     assert_same_model(made, expected)
 
 
@@ -120,44 +142,18 @@ def test_an_unreachable_scheduler(monkeypatch):
     assert time.monotonic() - began < 20
 
 
-def start(*arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-
-
 def test_a_lost_scheduler_leaves_a_checkpoint(client, in_epoch, tmp_path):
-    """A scheduler and a worker as one starts them on machines; the command goes on, on another cluster, to the same bits."""
+    """The command goes on, on another cluster, to the same bits."""
     data = svmlight(tmp_path / "data.svm", 500)
-    place = tmp_path / "scheduler.json"
     settings = ["--epochs", 5, "--set", "tol=None", "-a", "averaged", "--quiet"]
     here = client.scheduler.address
     call("train", data, "-m", tmp_path / "whole.model", "--dask", here, *settings)
-    scheduler = start("dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(place))
-    worker = start(
-        "dask_worker",
-        "--scheduler-file",
-        str(place),
-        "--no-nanny",
-        "--nthreads",
-        "1",
-        "--no-dashboard",
-        "--death-timeout",
-        "60",
-    )
-    try:
-        with distributed.Client(scheduler_file=str(place), timeout=60) as other:
-            other.wait_for_workers(1, timeout=60)
-            address = other.scheduler.address
+    with machines(tmp_path / "scheduler.json", 1) as (other, scheduler, _):
+        address = other.scheduler.address
+        other.close()
         todo = in_epoch(3, scheduler.kill)
         result = call("train", data, "-m", tmp_path / "cut.model", "--dask", address, *settings, code=1)
         assert not todo
-    finally:
-        scheduler.kill()
-        worker.kill()
-        scheduler.wait()
-        worker.wait()
     assert f"The scheduler at {address} was lost; 2 of at most 5 epochs were done" in result.stderr
     assert "cut.model holds what was learned in 2 epoch(s)" in result.stderr
     assert rb.load(tmp_path / "cut.model").n_iter_ == 2

@@ -1,10 +1,14 @@
 """Shards on a cluster: loaded where they stay, found again when workers come and go."""
 
+import asyncio
 import collections
+import contextlib
 import queue
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import CancelledError
+from concurrent.futures import wait as wait_for
 from typing import Any
 
 import numpy as np
@@ -14,7 +18,7 @@ from ._partials import size_of
 from ._shards import Facts, facts_of, same, settle
 from ._sources import Source, node_size, places_of
 
-__all__ = ["ALONG", "SILENCE", "Awaiting", "Data", "Lost"]
+__all__ = ["ALONG", "RETRIES", "SILENCE", "Awaiting", "Data", "Lost"]
 
 
 class Lost(Exception):  # noqa: N818
@@ -23,6 +27,9 @@ class Lost(Exception):  # noqa: N818
 
 ALONG = 1 << 14
 """Weights of so many bytes are sent with every task, and added up by who trains: further tasks would take longer."""
+
+RETRIES = 5
+"""So often something is done again when what only lay on a worker was lost."""
 
 SILENCE = 30.0
 """A worker that has sent no sign of life for so many seconds longer than others is taken from the cluster."""
@@ -46,14 +53,14 @@ class Awaiting:
         if self.client.status != "running":
             raise ClusterError(f"The scheduler at {self._address()} was lost")
 
-    def drop_silent(self) -> None:
-        """Let go of workers that hang, so that what they hold and were to do is done by others.
+    def drop_silent(self) -> bool:
+        """Let go of workers that hang, so that what they hold and were to do is done by others; whether there were any.
 
         A worker that only works sends its signs of life from another thread. They are compared with those of the others, so that
         nobody is blamed for a scheduler that was asleep.
         """
         if time.monotonic() < self._next:
-            return
+            return False
         self._next = time.monotonic() + SILENCE / 10
         seen = {
             address: facts["last_seen"]
@@ -62,6 +69,7 @@ class Awaiting:
         silent = [address for address, when in seen.items() if max(seen.values()) - when > SILENCE]
         if silent:
             self.client.run_on_scheduler(_remove, silent)
+        return bool(silent)
 
     def _address(self) -> str:
         scheduler = getattr(self.client, "scheduler", None)
@@ -112,13 +120,26 @@ class Awaiting:
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         """What finished tasks gave, fetched."""
-        from concurrent.futures import CancelledError
+        return list(self.exchange(self.client.gather, list(futures)))
 
+    def exchange(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Call a method of the client that fetches from workers or sends to them; it may be one of them that hangs."""
+
+        async def exchanged() -> Any:
+            return await method(*arguments, **options, asynchronous=True)
+
+        running = asyncio.run_coroutine_threadsafe(exchanged(), self.client.loop.asyncio_loop)
         try:
-            return list(self.client.gather(list(futures)))
+            while not wait_for([running], timeout=0.25).done:
+                self.check()
+                if self.drop_silent():
+                    raise Lost("a worker that hangs")
+            return running.result()
         except (CancelledError, KeyError, OSError) as error:
             self.check()
             raise Lost(str(error)) from error
+        finally:
+            running.cancel()
 
 
 class Box(list[Any]):
@@ -167,12 +188,18 @@ class Data:
     def _load(self, number: int, place: list[str] | None) -> Any:
         arguments = self.source.arguments[number]
         if self.source.local and isinstance(arguments[0], tuple):
-            part = self.client.scatter(list(arguments[0]), workers=place, hash=False)
-            arguments = (part, *arguments[1:])
+            arguments = (self._sent(list(arguments[0]), place), *arguments[1:])
         where = {} if place is None else {"workers": place, "allow_other_workers": True}
         return self.client.submit(
             self.source.load, *arguments, key=f"load-{number}-{uuid.uuid4().hex}", pure=False, **where
         )
+
+    def _sent(self, part: list[Any], place: list[str] | None) -> Any:
+        """Examples that lie here, sent to a worker; to any other if it hangs."""
+        try:
+            return self.awaiting.exchange(self.client.scatter, part, workers=place, hash=False)
+        except Lost:
+            return self.awaiting.exchange(self.client.scatter, part, hash=False)
 
     def settle(self, classes: Sequence[Any], columns: list[Any], width: int, dtype: str, factors: Any) -> None:
         """Number labels and features the same everywhere. The shards then stay where they are."""
@@ -207,18 +234,24 @@ class Data:
         )
 
     def renew(self) -> None:
-        """Load the shards that were lost for good."""
-        for number, shard in enumerate(self.shards):
-            if shard.status in ("cancelled", "lost"):
-                if not self.source.anywhere:
-                    raise ClusterError(
-                        f"A partition must be computable again when its worker is lost; {self.facts[number].place} was sent "
-                        "there and is gone. Pass lazy collections, persisted ones, or files."
-                    )
-                self.shards[number] = self.again(number, None)
-        for future in self.awaiting.each(self.shards):
-            self.awaiting.finished(future)
-        self.locate()
+        """Load the shards that were lost for good, until none is."""
+        for _ in range(RETRIES):
+            for number, shard in enumerate(self.shards):
+                if shard.status in ("cancelled", "lost"):
+                    if not self.source.anywhere:
+                        raise ClusterError(
+                            f"A partition must be computable again when its worker is lost; {self.facts[number].place} was sent "
+                            "there and is gone. Pass lazy collections, persisted ones, or files."
+                        )
+                    self.shards[number] = self.again(number, None)
+            with contextlib.suppress(Lost):
+                for future in self.awaiting.each(self.shards):
+                    self.awaiting.finished(future)
+                self.locate()
+                return
+        raise ClusterError(
+            f"The shards could not be loaded again in {RETRIES} attempts: workers were lost again and again."
+        )
 
     # ---- place ----
 
@@ -227,7 +260,7 @@ class Data:
         boxes: list[Any] = [Box(parts) for parts in weights]
         if sum(size_of(parts) for parts in weights) <= ALONG:
             return boxes
-        return list(self.client.scatter(boxes, hash=False))
+        return list(self.awaiting.exchange(self.client.scatter, boxes, hash=False))
 
     def locate(self) -> None:
         """Ask who has which shard."""

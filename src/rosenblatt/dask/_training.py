@@ -19,7 +19,7 @@ from rosenblatt.model import Model
 from rosenblatt.runs import Run, ShardedEpoch
 
 from ._cluster import ClusterError
-from ._data import ALONG, Data, Lost
+from ._data import ALONG, RETRIES, Data, Lost
 from ._epochs import Judgement, Order, Recipe, judge, learn_shards, place_of_worker
 from ._mixing import coordinates_of
 from ._partials import Partial, add_partials, changes, size_of
@@ -31,9 +31,6 @@ Array = NDArray[Any]
 
 JOINS = 2
 """So many sums of sums are added up at a time: few, so that neighbours are added on their worker before anything travels."""
-
-RETRIES = 5
-"""So often an epoch is done again when something was lost that only lay on a worker."""
 
 
 def _add(partials: Sequence[Partial]) -> Partial:
@@ -227,14 +224,14 @@ class Trainer:
         for _ in range(RETRIES):
             start = [array.copy() for array in self.coordinates.start()]
             readout = [part.ravel().copy() for part in self.model.weights()] if self.model.readout == "average" else []
-            sent = self.data.bring(start, readout)
             order = self._order()
-            tasks = [
-                self.client.submit(judge, [shard], *sent, order, held, pure=False, workers=list(holders) or None,
-                                   allow_other_workers=bool(holders))
-                for shard, holders in zip(data.shards, data.holders, strict=True)
-            ]  # fmt: skip
             try:
+                sent = self.data.bring(start, readout)
+                tasks = [
+                    self.client.submit(judge, [shard], *sent, order, held, pure=False, workers=list(holders) or None,
+                                       allow_other_workers=bool(holders))
+                    for shard, holders in zip(data.shards, data.holders, strict=True)
+                ]  # fmt: skip
                 results = self.awaiting.results(tasks)
                 return Judgement(sum(result.examples for result in results), sum(result.mistakes for result in results))
             except Lost:
