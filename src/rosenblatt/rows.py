@@ -121,12 +121,14 @@ def _fetch_ahead(X: Any, order: Any, t: Any) -> Any:
                 prefetch(coming, j)
 
     def sparse(X: Any, order: Any, t: Any) -> Any:
-        if t + AHEAD < order.size and order[t + AHEAD] != order[t] + AHEAD:
+        # Rows in their order would be fetched without asking, but into the place of weights.
+        if t + AHEAD < order.size:
             i = order[t + AHEAD]
             start, stop = uint64(X.indptr[i]), uint64(X.indptr[i + 1])
-            for k in range(start, stop, uint64(8)):
-                prefetch(X.indices, k)
+            for k in range(start, stop, uint64(LINE // X.values.itemsize)):
                 prefetch(X.values, k)
+            for k in range(start, stop, uint64(LINE // X.indices.itemsize)):
+                prefetch(X.indices, k)
 
     return dense if isinstance(X, types.Array) else sparse
 
