@@ -116,6 +116,7 @@ def memory_of_worker(dask_worker: Any) -> tuple[int, int]:
 def speedup(options: Options) -> Iterator[Row]:
     """2 workers of one thread against 1 worker of one thread: seconds for an epoch over 2 GB of svmlight text."""
     taken: dict[int, list[float]] = {1: [], 2: []}
+    learning: dict[int, list[float]] = {1: [], 2: []}
     overheads: list[float] = []
     peaks: list[tuple[int, int]] = []
     ratios: list[float] = []
@@ -132,6 +133,7 @@ def speedup(options: Options) -> Iterator[Row]:
                         on_epoch=lambda run, client=client, last=last: last.append(client.run(memory_of_worker)),
                     )  # fmt: skip
                 taken[count] += seconds_of(model)
+                learning[count] += [epoch["compute_seconds"] for epoch in model.history_[1:]]
                 if count == 2:
                     peaks += last[-1].values()
                     overheads += [1 - epoch["compute_seconds"] / epoch["seconds"] for epoch in model.history_[1:]]
@@ -142,6 +144,13 @@ def speedup(options: Options) -> Iterator[Row]:
         "1 worker of one thread", ours_median=float(np.median(taken[2])), peer_median=float(np.median(taken[1])),
         ratio=ratio, quartiles=tuple(np.percentile(ratios, (25, 75)).tolist()), bar=1.7, met=ratio >= 1.7,
         note="wall time of an epoch, shards in memory", ours_all=taken[2], peer_all=taken[1],
+    )  # fmt: skip
+    parts = [one / two for one, two in zip(learning[1], learning[2], strict=True)]
+    yield Row(
+        "learning alone of such an epoch, on the busiest worker", "each of 2 workers at once", "1 worker",
+        ours_median=float(np.median(learning[2])), peer_median=float(np.median(learning[1])), ratio=float(np.median(parts)),
+        quartiles=tuple(np.percentile(parts, (25, 75)).tolist()), ours_all=learning[2], peer_all=learning[1],
+        note="without scheduler, mixing and traffic: what the machine allows; 2 if its cores did not share anything",
     )  # fmt: skip
     yield _share("overhead of such an epoch: scheduler, mixing, traffic, waiting", overheads)
     above = [(peak - held) / 1e6 for peak, held in peaks]

@@ -313,15 +313,19 @@ class Data:
 
     def _move(self, moves: dict[int, str]) -> None:
         """Copy shards to other workers, and let go of them where they were."""
+        if not moves:
+            return
         for number, address in moves.items():
             self.shards[number] = self.client.submit(
                 same, self.shards[number], key=f"shard-{number}-{uuid.uuid4().hex}", pure=False,
                 workers=[address], allow_other_workers=True,
             )  # fmt: skip
-        for future in self.awaiting.each([self.shards[number] for number in moves]):
-            self.awaiting.finished(future)
-        if moves:
+        try:
+            for future in self.awaiting.each([self.shards[number] for number in moves]):
+                self.awaiting.finished(future)
             self.locate()
+        except Lost:
+            self.renew()
 
     def _nodes(self) -> list[list[int]]:
         """Shards in the lots that tasks shall work off."""

@@ -244,11 +244,11 @@ def told(checkpoint: Any, run: Run) -> Iterator[None]:
     """Say where to go on when the cluster is lost."""
     try:
         yield
-    except ClusterError as error:
+    except (ClusterError, Lost) as error:
         done = len(run.done)
         if checkpoint is not None and done:
             hint = f"{checkpoint} holds what was learned in {done} epoch(s): start a cluster and go on from there."
         else:
             hint = "Pass a checkpoint next time, so that nothing has to be learned twice."
-        text = str(error).rstrip(".")
+        text = "A worker was lost with what it had loaded" if isinstance(error, Lost) else str(error).rstrip(".")
         raise ClusterError(f"{text}; {done} of at most {run.epochs} epochs were done. {hint}") from error
