@@ -112,7 +112,7 @@ def imported(path):
 def test_the_cache_knows_every_source_that_a_kernel_is_made_from():
     package, known = Path(rosenblatt.__file__).parent, set(compiling._SOURCES)
     steps = [perceptron.step, arow.step, romma.step, parallel_perceptron.step]
-    generated = [compiling.compile_step(step) for step in steps] + [compiling.shared_kernels()]
+    generated = [compiling.loops_of(step) for step in steps] + [compiling.shared_kernels()]
     importers = [Path(module.__file__) for module in generated] + [package / name for name in known - {"compiling.py"}]
     found = {f"{name}.py": path.name for path in importers for name in imported(path)}
     assert {"rows.py", "second_order.py", "scaled.py", "committee.py"} <= found.keys(), "else nothing was looked at"

@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
-
-__all__ = ["NOGIL", "VERB", "loop_of", "named"]
+__all__ = ["LOOP", "NOGIL", "VERB", "named"]
 
 NOGIL = {"nogil": True, "no_cfunc_wrapper": True}
 """No lock is held, and no entry for C is made, which took a fifth of the time to compile."""
 
 VERB = NOGIL | {"forceinline": True}
 """A verb that was called instead of inlined cost 50 ns a row, most of it for counting references to its arguments."""
+
+
+LOOP = NOGIL | {"error_model": "numpy", "_nrt": False}
+"""Nothing may be allocated in a loop: without `_nrt` no references are counted, which took a third of the time."""
 
 
 def named(name: str) -> Callable[[Any], Any]:
@@ -25,18 +27,5 @@ def named(name: str) -> Callable[[Any], Any]:
     def decorate(function: Any) -> Any:
         function.__qualname__ = name
         return function
-
-    return decorate
-
-
-def loop_of(rule: Any) -> Callable[[Any], Any]:
-    """Compile the loop of a rule, under a name that has that of the rule's own module in it.
-
-    Nothing may be allocated in a loop: without `_nrt` no references are counted, which took a third of the time.
-    """
-
-    def decorate(function: Any) -> Any:
-        name = f"{function.__qualname__} {rule.__module__}"
-        return njit(error_model="numpy", _nrt=False, **NOGIL)(named(name)(function))
 
     return decorate

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import protocol
-from .compiling import Kernels, compile_step, is_second_order, is_shrinking
+from .compiling import Kernels, asks_for, compile_step, is_second_order, is_shrinking, loops_of
 from .links import BALANCED, EXP, IDENTITY
 from .memory import DiagonalVariances, FullVariances, Memory, ScaleFactors
 from .multiclass import SCHEMES
@@ -64,8 +64,12 @@ class Rule:
         return self.link == "identity" and not self.second_order and not is_shrinking(self.step)
 
     def kernels(self) -> Kernels:
-        """The compiled passes."""
-        return compile_step(self.step, self.covariance == "full")
+        """The compiled passes of its kind of rules."""
+        return loops_of(self.step, self.covariance == "full")
+
+    def address(self) -> int:
+        """Where its compiled step function is."""
+        return int(compile_step(self.step).address)
 
     def memory(self, vectors: int, capacity: int) -> Memory:
         """What the rule keeps besides its weights."""
@@ -84,4 +88,5 @@ class Rule:
             protocol.ON_ZERO[self.on_zero],
             SCHEMES[self.multiclass],
             LINKS[self.link],
+            int(asks_for(self.step, "sq_norm")),
         )

@@ -99,7 +99,7 @@ class Model(SingleExamples):
             *single,
             *self.memory.arrays,
         )  # the addresses are good as long as the arrays are kept
-        self._packed = pack(self._kept)
+        self._packed = pack(self._kept, self.rule.address())
         kernels, many = self._kernels, state.v.ndim == 2
         self._pass = kernels.many_classes if many else kernels.two_classes
         self._row_shape = None if self.features is not None and not self.frozen else (self.n_features,)

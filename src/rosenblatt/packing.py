@@ -8,6 +8,7 @@ from numba import carray, njit
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from .calling import Asked
 from .jit_options import NOGIL
 from .lanes import pointer
 
@@ -67,6 +68,8 @@ class Settings(NamedTuple):
     on_zero: int
     scheme: int
     link: int
+    needs_norm: int
+    """Whether the rule asks for ‖x‖²."""
 
 
 # Handing a kernel an array costs 0.2 µs: too much, for one example, with the fifteen arrays of a run. So they go as one
@@ -76,9 +79,14 @@ PARAMS, SETTINGS, LABEL, WEIGHT, ORDER = range(len(State._fields) - 1, len(State
 SCORES, COUNTS = State._fields.index("scores") - 1, State._fields.index("counts") - 1
 
 
-def pack(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """The addresses and shapes of a run's arrays: those of `State` but `w`, then params, settings, label, weight, order."""
-    return np.array([(a.ctypes.data, a.shape[0], a.shape[1] if a.ndim == 2 else 1) for a in arrays], np.int64)
+def pack(arrays: Sequence[NDArray[Any]], step: int) -> NDArray[np.int64]:
+    """The addresses and shapes of a run's arrays: those of `State` but `w`, then params, settings, label, weight, order.
+
+    The address of the step function stands beside that of its params.
+    """
+    packed = np.array([(a.ctypes.data, a.shape[0], a.shape[1] if a.ndim == 2 else 1) for a in arrays], np.int64)
+    packed[PARAMS, 2] = step
+    return packed
 
 
 @njit(**NOGIL)
@@ -116,7 +124,7 @@ def _weights_like(entry: Any, w: Any, dtype: Any) -> Any:
 
 @njit(**NOGIL)
 def unpack(packed: Any, w: Any) -> Any:
-    """The arrays of a run from their addresses."""
+    """The rule of a run, its arrays and its settings, from their addresses."""
     state = State(
         w, floats(packed[0]), weights_like(packed[1], w, w.dtype), floats(packed[2]),
         weights_like(packed[3], w, np.float64), floats(packed[4]), integers(packed[COUNTS]), floats(packed[6]),
@@ -124,5 +132,5 @@ def unpack(packed: Any, w: Any) -> Any:
         matrix(packed[11], w.dtype), integers(packed[12]), floats(packed[13]), floats(packed[14]),
     )  # fmt: skip
     numbers = floats(packed[SETTINGS])
-    settings = Settings(numbers[0], numbers[1], int(numbers[2]), int(numbers[3]), int(numbers[4]))
-    return floats(packed[PARAMS]), state, settings
+    settings = Settings(numbers[0], numbers[1], int(numbers[2]), int(numbers[3]), int(numbers[4]), int(numbers[5]))
+    return Asked(packed[PARAMS, 2], floats(packed[PARAMS])), state, settings

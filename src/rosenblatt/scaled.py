@@ -15,7 +15,8 @@ from numba import njit, uint64
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from .jit_options import NOGIL, loop_of
+from .calling import pair_of
+from .jit_options import LOOP, NOGIL
 from .multiclass import ALL, ONE_VS_REST, share, top_rival
 from .packing import ORDER, floats, unpack
 from .protocol import (
@@ -67,12 +68,12 @@ class Scales(NamedTuple):
 @njit(**NOGIL)
 def unpack_scaled(packed: Any, w: Any) -> Any:
     """The arrays of such a run."""
-    params, state, settings = unpack(packed, w)
+    rule, state, settings = unpack(packed, w)
     first = FIRST_EXTRA
     scales = Scales(
         floats(packed[first]), floats(packed[first + 1]), floats(packed[first + 2]), floats(packed[first + 3])
     )
-    return params, (state, scales), settings
+    return rule, (state, scales), settings
 
 
 def multiply(v: Any, k: Any, factor: Any) -> Any:
@@ -177,73 +178,69 @@ def move_biases(bias: Any, u_bias: Any, columns: Any, amounts: Any, lagged: Any,
         u_bias[columns[c]] += lagged[c] * feature
 
 
-def two_classes(rule: Any, needs_norm: bool) -> Any:
+@njit(**LOOP)
+def two_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
     """One weight vector; y holds 0 for the negative class and 1 for the positive one."""
+    weights, scales = state
+    counts, sums = weights.counts, weights.sums
+    age, loss, score = sums[AGE], sums[LOSS], weights.scores[0]
+    examples, mistakes, run, goal = counts[EXAMPLES], counts[MISTAKES], counts[RUN], counts[GOAL]
+    result = DONE
+    t = counts[POSITION]
+    while t < order.size:
+        i = order[t]
+        x = row(X, i)
+        fetch_ahead(X, order, t)
+        score = (np.float64(dot(weights.w, x)) + weights.bias[0]) * scales.scale[0]
+        if not math.isfinite(score):
+            result = BAD_VALUE
+            break
+        importance = weight[i] if weight.size > 0 else 1.0
+        if importance == 0.0:
+            t += 1
+            continue
+        sign = 1.0 if y[i] == 1 else -1.0
+        margin = settle_tie(sign * score, y[i] == 1, settings.on_zero)
 
-    @loop_of(rule)
-    def loop(params: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
-        weights, scales = state
-        counts, sums = weights.counts, weights.sums
-        age, loss, score = sums[AGE], sums[LOSS], weights.scores[0]
-        examples, mistakes, run, goal = counts[EXAMPLES], counts[MISTAKES], counts[RUN], counts[GOAL]
-        result = DONE
-        t = counts[POSITION]
-        while t < order.size:
-            i = order[t]
-            x = row(X, i)
-            fetch_ahead(X, order, t)
-            score = (np.float64(dot(weights.w, x)) + weights.bias[0]) * scales.scale[0]
-            if not math.isfinite(score):
+        shrink, tau, norm, square = 1.0, 0.0, 0.0, 0.0
+        if margin <= settings.target:
+            norm = squared_norm(x) + settings.bias
+            if norm != 0.0:  # an example of zeros cannot move anything
+                shrink, tau = pair_of(rule, margin, norm, scales.square[0], scales.steps[0], importance)
+                square = grown(scales.square[0], shrink, tau, sign * score, norm)
+            if not (shrink >= 0.0 and square < math.inf and norm < math.inf):
                 result = BAD_VALUE
                 break
-            importance = weight[i] if weight.size > 0 else 1.0
-            if importance == 0.0:
-                t += 1
-                continue
-            sign = 1.0 if y[i] == 1 else -1.0
-            margin = settle_tie(sign * score, y[i] == 1, settings.on_zero)
-
-            shrink, tau, norm, square = 1.0, 0.0, 0.0, 0.0
-            if margin <= settings.target:
-                norm = squared_norm(x) + settings.bias
-                if norm != 0.0:  # an example of zeros cannot move anything
-                    shrink, tau = rule(margin, norm, scales.square[0], scales.steps[0], importance, params)
-                    square = grown(scales.square[0], shrink, tau, sign * score, norm)
-                if not (shrink >= 0.0 and square < math.inf and norm < math.inf):
-                    result = BAD_VALUE
-                    break
-            examples += 1
-            loss += importance * max(0.0, (settings.target if settings.target < math.inf else 0.0) - margin)
-            if margin <= 0.0:
-                mistakes += 1
-            t += 1
-            age += importance
-            if shrink == 1.0 and tau == 0.0:
-                add_up(scales, importance)
-                run += 1
-                if run == goal:
-                    result = RUN_REACHED
-                    break
-                continue
-            rescale(weights, scales, 0, shrink, square)
-            amount = sign * tau / scales.scale[0]
-            lag = scales.total[0] * amount
-            add(weights.v, amount, x)
-            if weights.u.size > 0:
-                add(weights.u, lag, x)
-            move_bias(weights.v_bias, weights.u_bias, amount, lag, settings.bias)
+        examples += 1
+        loss += importance * max(0.0, (settings.target if settings.target < math.inf else 0.0) - margin)
+        if margin <= 0.0:
+            mistakes += 1
+        t += 1
+        age += importance
+        if shrink == 1.0 and tau == 0.0:
             add_up(scales, importance)
-            goal = next_goal(goal, run)
-            run = 0
-            counts[UPDATES] += 1
-            sums[STEPS] += abs(tau)
-            sums[REACH] = max(sums[REACH], norm)
-        sums[AGE], sums[LOSS], weights.scores[0] = age, loss, score
-        counts[EXAMPLES], counts[MISTAKES], counts[RUN], counts[GOAL] = examples, mistakes, run, goal
-        counts[POSITION] = t
-        return result
-
-    return loop
+            run += 1
+            if run == goal:
+                result = RUN_REACHED
+                break
+            continue
+        rescale(weights, scales, 0, shrink, square)
+        amount = sign * tau / scales.scale[0]
+        lag = scales.total[0] * amount
+        add(weights.v, amount, x)
+        if weights.u.size > 0:
+            add(weights.u, lag, x)
+        move_bias(weights.v_bias, weights.u_bias, amount, lag, settings.bias)
+        add_up(scales, importance)
+        goal = next_goal(goal, run)
+        run = 0
+        counts[UPDATES] += 1
+        sums[STEPS] += abs(tau)
+        sums[REACH] = max(sums[REACH], norm)
+    sums[AGE], sums[LOSS], weights.scores[0] = age, loss, score
+    counts[EXAMPLES], counts[MISTAKES], counts[RUN], counts[GOAL] = examples, mistakes, run, goal
+    counts[POSITION] = t
+    return result
 
 
 @njit(**NOGIL)
@@ -262,110 +259,104 @@ def stacked(values: Any) -> Any:
     return result
 
 
-def many_classes(rule: Any, needs_norm: bool) -> Any:
+@njit(**LOOP)
+def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
     """One weight vector for each class; y holds the number of the class."""
-
-    @loop_of(rule)
-    def loop(params: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
-        weights, scales = state
-        w, counts, sums, scores = weights.w, weights.counts, weights.sums, weights.scores
-        tile, columns, amounts, lagged = weights.tile, weights.columns, weights.amounts, weights.lagged
-        result = DONE
-        t = counts[POSITION]
-        while t < order.size and result == DONE:
-            scored = dots(w, X, order, t, tile)
-            for r in range(scored):
-                i = order[t]
-                true = uint64(y[i])
-                check = 0.0
-                for k in range(uint64(scores.size)):
-                    scores[k] = (np.float64(tile[r, k]) + weights.bias[k]) * scales.scale[k]
-                    check += scores[k] * 0.0
-                if check != 0.0:
-                    result = BAD_VALUE
-                    break
-                importance = weight[i] if weight.size > 0 else 1.0
-                if importance == 0.0:
-                    t += 1
-                    continue
-                x = row(X, i)
-                rival = top_rival(scores, true)
-                margin = settle_tie(scores[true] - scores[rival], true < rival, settings.on_zero)
-                goal = settings.target if settings.target < math.inf else 0.0
-
-                norm = squared_norm(x) + settings.bias
-                check += norm * 0.0  # before anything has moved
-                moved = 0
-                loss = 0.0
-                longest = 0.0
-                if settings.scheme == ONE_VS_REST:
-                    for k in range(uint64(scores.size)):
-                        sign = 1.0 if k == true else -1.0
-                        own = settle_tie(sign * scores[k], k == true, settings.on_zero)
-                        loss += max(0.0, goal - own)
-                        if own <= settings.target and norm != 0.0:
-                            shrink, tau = rule(own, norm, scales.square[k], scales.steps[k], importance, params)
-                            square = grown(scales.square[k], shrink, tau, sign * scores[k], norm)
-                            check += square * 0.0 + min(shrink, 0.0)
-                            if shrink != 1.0 or tau != 0.0:
-                                columns[moved], amounts[moved], lagged[moved] = k, sign * tau, shrink
-                                longest = max(longest, abs(tau))
-                                moved += 1
-                    if check == 0.0:
-                        move_separately(weights, scales, norm, moved)
-                else:
-                    loss = max(0.0, goal - margin)
-                    if margin <= settings.target and norm != 0.0:
-                        moved = share(settings.scheme, scores, true, rival, columns, amounts)
-                        product, size = 0.0, 0.0
-                        for c in range(moved):
-                            product += amounts[c] * scores[columns[c]]
-                            size += amounts[c] * amounts[c]
-                        length = stacked(scales.square)
-                        asked = settle_tie(product, true < rival, settings.on_zero)
-                        if (
-                            settings.scheme == ALL
-                        ):  # there the lead, which decides what a mistake is, can have another sign
-                            asked = margin
-                        shrink, tau = rule(asked, size * norm, length, scales.steps[0], importance, params)
-                        square = grown(length, shrink, tau, product, size * norm)
-                        check += square * 0.0 + min(shrink, 0.0)
-                        if shrink == 1.0 and tau == 0.0:
-                            moved = 0
-                        elif check == 0.0:
-                            longest = abs(tau)
-                            move_stacked(weights, scales, shrink, tau, norm, moved)
-                if check != 0.0:
-                    result = BAD_VALUE
-                    break
-                sums[AGE] += importance
-                counts[EXAMPLES] += 1
-                sums[LOSS] += importance * loss
-                if margin <= 0.0:
-                    counts[MISTAKES] += 1
+    weights, scales = state
+    w, counts, sums, scores = weights.w, weights.counts, weights.sums, weights.scores
+    tile, columns, amounts, lagged = weights.tile, weights.columns, weights.amounts, weights.lagged
+    result = DONE
+    t = counts[POSITION]
+    while t < order.size and result == DONE:
+        scored = dots(w, X, order, t, tile)
+        for r in range(scored):
+            i = order[t]
+            true = uint64(y[i])
+            check = 0.0
+            for k in range(uint64(scores.size)):
+                scores[k] = (np.float64(tile[r, k]) + weights.bias[k]) * scales.scale[k]
+                check += scores[k] * 0.0
+            if check != 0.0:
+                result = BAD_VALUE
+                break
+            importance = weight[i] if weight.size > 0 else 1.0
+            if importance == 0.0:
                 t += 1
-                if moved == 0:
-                    add_up(scales, importance)
-                    counts[RUN] += 1
-                    if counts[RUN] == counts[GOAL]:
-                        result = RUN_REACHED
-                        break
-                    continue
-                add_columns(weights.v, columns, amounts, moved, x)
-                if weights.u.size > 0:
-                    add_columns(weights.u, columns, lagged, moved, x)
-                move_biases(weights.v_bias, weights.u_bias, columns, amounts, lagged, moved, settings.bias)
-                add_up(scales, importance)
-                counts[GOAL] = next_goal(counts[GOAL], counts[RUN])
-                counts[RUN] = 0
-                counts[UPDATES] += 1
-                sums[STEPS] += longest
-                sums[REACH] = max(sums[REACH], norm)
-                break  # the weights have moved: score the next rows anew
-        counts[POSITION] = t
-        return result
+                continue
+            x = row(X, i)
+            rival = top_rival(scores, true)
+            margin = settle_tie(scores[true] - scores[rival], true < rival, settings.on_zero)
+            goal = settings.target if settings.target < math.inf else 0.0
 
-    return loop
+            norm = squared_norm(x) + settings.bias
+            check += norm * 0.0  # before anything has moved
+            moved = 0
+            loss = 0.0
+            longest = 0.0
+            if settings.scheme == ONE_VS_REST:
+                for k in range(uint64(scores.size)):
+                    sign = 1.0 if k == true else -1.0
+                    own = settle_tie(sign * scores[k], k == true, settings.on_zero)
+                    loss += max(0.0, goal - own)
+                    if own <= settings.target and norm != 0.0:
+                        shrink, tau = pair_of(rule, own, norm, scales.square[k], scales.steps[k], importance)
+                        square = grown(scales.square[k], shrink, tau, sign * scores[k], norm)
+                        check += square * 0.0 + min(shrink, 0.0)
+                        if shrink != 1.0 or tau != 0.0:
+                            columns[moved], amounts[moved], lagged[moved] = k, sign * tau, shrink
+                            longest = max(longest, abs(tau))
+                            moved += 1
+                if check == 0.0:
+                    move_separately(weights, scales, norm, moved)
+            else:
+                loss = max(0.0, goal - margin)
+                if margin <= settings.target and norm != 0.0:
+                    moved = share(settings.scheme, scores, true, rival, columns, amounts)
+                    product, size = 0.0, 0.0
+                    for c in range(moved):
+                        product += amounts[c] * scores[columns[c]]
+                        size += amounts[c] * amounts[c]
+                    length = stacked(scales.square)
+                    asked = settle_tie(product, true < rival, settings.on_zero)
+                    if settings.scheme == ALL:  # there the lead, which decides what a mistake is, can have another sign
+                        asked = margin
+                    shrink, tau = pair_of(rule, asked, size * norm, length, scales.steps[0], importance)
+                    square = grown(length, shrink, tau, product, size * norm)
+                    check += square * 0.0 + min(shrink, 0.0)
+                    if shrink == 1.0 and tau == 0.0:
+                        moved = 0
+                    elif check == 0.0:
+                        longest = abs(tau)
+                        move_stacked(weights, scales, shrink, tau, norm, moved)
+            if check != 0.0:
+                result = BAD_VALUE
+                break
+            sums[AGE] += importance
+            counts[EXAMPLES] += 1
+            sums[LOSS] += importance * loss
+            if margin <= 0.0:
+                counts[MISTAKES] += 1
+            t += 1
+            if moved == 0:
+                add_up(scales, importance)
+                counts[RUN] += 1
+                if counts[RUN] == counts[GOAL]:
+                    result = RUN_REACHED
+                    break
+                continue
+            add_columns(weights.v, columns, amounts, moved, x)
+            if weights.u.size > 0:
+                add_columns(weights.u, columns, lagged, moved, x)
+            move_biases(weights.v_bias, weights.u_bias, columns, amounts, lagged, moved, settings.bias)
+            add_up(scales, importance)
+            counts[GOAL] = next_goal(counts[GOAL], counts[RUN])
+            counts[RUN] = 0
+            counts[UPDATES] += 1
+            sums[STEPS] += longest
+            sums[REACH] = max(sums[REACH], norm)
+            break  # the weights have moved: score the next rows anew
+    counts[POSITION] = t
+    return result
 
 
 @njit(**NOGIL)
