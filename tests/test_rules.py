@@ -239,6 +239,21 @@ def test_it_is_kept_on_disk_across_processes(tmp_path):
     assert other != coef
 
 
+def test_a_rule_that_raises_is_refused():
+    def checked(margin):
+        assert margin < 10
+        return margin
+
+    @rb.rule
+    def Strict(margin, most=5.0):
+        return min(most, checked(margin))
+
+    with pytest.raises(
+        TypeError, match=r"`checked` must give a number in every case; it has a `raise` or an `assert`\. Return 0"
+    ):
+        Strict().fit(*blobs())
+
+
 def test_a_cache_folder_that_cannot_be_written(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")

@@ -2,8 +2,8 @@
 
 Numba caches a function on disk only if it lives in a file, and it does not notice when something that the function calls
 has changed. So a rule becomes a small module of its own, written into a folder that is named after a hash of all kernel
-sources: ``step`` as its author wrote it, and one entry point for each loop of `protocol`. Built-in rules and the user's own
-take the same way.
+sources: ``step`` as its author wrote it, with an entry for C, by whose address the loops call it. The loops are compiled once
+for all rules of a kind. Built-in rules and the user's own take the same way.
 """
 
 import ast
@@ -42,8 +42,8 @@ __all__ = [
 
 Step = Callable[..., Any]
 Kernels = types.ModuleType
-"""A generated module: the passes `two_classes` and `many_classes`, and for single examples `…_dense` and `…_sparse`, for many
-`…_records`."""
+"""A generated module. Of a kind of rules: the passes `two_classes` and `many_classes`, and for single examples `…_dense` and
+`…_sparse`, for many `…_records`."""
 
 _SOURCES = (
     "jit_options.py", "calling.py", "lanes.py", "csr.py", "links.py", "rows.py", "multiclass.py", "packing.py", "protocol.py",
@@ -318,6 +318,11 @@ def _definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     if not isinstance(tree, ast.FunctionDef):
         raise OSError("a lambda has no source of its own")
+    if any(isinstance(node, ast.Raise | ast.Assert) for node in ast.walk(tree)):
+        raise TypeError(
+            f"The step function `{function.__name__}` must give a number in every case; it has a `raise` or an `assert`. Return 0 to "
+            "leave an example alone, or math.nan to have it refused."
+        )
     tree.decorator_list = []
     tree.returns = None
     for argument in tree.args.args + tree.args.kwonlyargs:
