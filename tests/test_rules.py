@@ -249,7 +249,7 @@ def test_a_rule_that_raises_is_refused():
         return min(most, checked(margin))
 
     with pytest.raises(
-        TypeError, match=r"`checked` must give a number in every case; it has a `raise` or an `assert`\. Return 0"
+        TypeError, match=r"`checked` must give a number in every case; it has a `raise` or `assert`\. Return 0"
     ):
         Strict().fit(*blobs())
 

@@ -320,8 +320,8 @@ def _definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
         raise OSError("a lambda has no source of its own")
     if any(isinstance(node, ast.Raise | ast.Assert) for node in ast.walk(tree)):
         raise TypeError(
-            f"The step function `{function.__name__}` must give a number in every case; it has a `raise` or an `assert`. Return 0 to "
-            "leave an example alone, or math.nan to have it refused."
+            f"The step function `{function.__name__}` must give a number in every case; it has a `raise` or `assert`. Return 0 "
+            "to leave an example alone, or math.nan to have it refused."
         )
     tree.decorator_list = []
     tree.returns = None
