@@ -239,6 +239,14 @@ def test_it_is_kept_on_disk_across_processes(tmp_path):
     assert other != coef
 
 
+def test_rules_of_a_kind_share_their_loops():
+    loops = [
+        model.partial_fit(*blobs()).model_._kernels for model in (rb.Perceptron(), rb.PassiveAggressive(), rb.Winnow())
+    ]
+    assert loops[0] is loops[1] is loops[2]
+    assert rb.AROW().partial_fit(*blobs()).model_._kernels is not loops[0]
+
+
 def test_a_rule_that_raises_is_refused():
     def checked(margin):
         assert margin < 10

@@ -281,6 +281,11 @@ def loops_of(step: Step, full: bool = False) -> Kernels:
     kind = _kind_of(step)
     if full and kind is _SECOND_ORDER:
         kind = kind._replace(unpack="second_order.unpack_full")
+    return _loops(kind)
+
+
+@functools.cache
+def _loops(kind: _Kind) -> Kernels:
     return load_module(f"loops_{kind.unpack.rpartition('.')[2]}", _LOOPS_TEMPLATE.format(**kind._asdict()))
 
 
