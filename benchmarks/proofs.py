@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix, diags, hstack, random_array
 from sklearn.datasets import load_svmlight_file
 
 import rosenblatt
-from rosenblatt import estimator, training
+from rosenblatt import proving, training
 from rosenblatt.experiments import committee_mistakes
 from rosenblatt.theory.bounds import committee_winnow
 from rosenblatt.theory.run import RunCertificate
@@ -38,7 +38,7 @@ def certificate(options: Options) -> Iterator[Row]:
             with contextlib.ExitStack() as stack:
                 stack.enter_context(mock.patch.object(training._CycleWatch, "returned", return_value=False))
                 stack.enter_context(mock.patch.object(rosenblatt.Perceptron, "_certificate", return_value=nothing))
-                stack.enter_context(mock.patch.object(estimator, "smallest_margin", return_value=0.0))
+                stack.enter_context(mock.patch.object(proving, "smallest_margin", return_value=0.0))
                 return fitting(rosenblatt.Perceptron, X, y)()
 
         yield compare(
