@@ -247,19 +247,46 @@ def test_rules_of_a_kind_share_their_loops():
     assert rb.AROW().partial_fit(*blobs()).model_._kernels is not loops[0]
 
 
-def test_a_rule_that_raises_is_refused():
-    def checked(margin):
-        assert margin < 10
-        return margin
+def checked(margin):
+    if margin <= 0:
+        raise ValueError("no")
+    return margin
 
-    @rb.rule
+
+TYPED = """
+def Typed(margin, most=5.0):
+    if margin <= 0:
+        raise ValueError("no")
+    return most
+
+def TypedPair(margin, variance, weight, r=1.0):
+    if margin <= 0:
+        raise ValueError("no")
+    return 0.0, 0.0
+
+def TypedShrink(margin, sq_norm, w_sq_norm, steps, weight, r=1.0):
+    if margin <= 0:
+        raise ValueError("no")
+    return 1.0, 0.0
+"""
+
+
+@pytest.mark.parametrize("name", ["Strict", "Typed", "TypedPair", "TypedShrink"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_rule_that_raises_leaves_the_model_as_it_was(name, classes):
     def Strict(margin, most=5.0):
         return min(most, checked(margin))
 
-    with pytest.raises(
-        TypeError, match=r"`checked` must give a number in every case; it has a `raise` or `assert`\. Return 0"
-    ):
-        Strict().fit(*blobs())
+    typed = {"Strict": Strict}
+    exec(TYPED, typed)  # as at a prompt: there is no source
+    X, y = blobs(60, 4, classes)
+    model = rb.rule(typed[name])()
+    with pytest.raises(ValueError, match=r"`\w+` gave another for row \d+ of X.*or whether it raises"):
+        model.fit(X, y)
+    assert not hasattr(model, "model_")
+    with pytest.raises(ValueError, match=r"`\w+` gave another for row 0 of X"):
+        model.partial_fit(X, y)
+    assert not hasattr(model, "model_")
 
 
 def test_a_cache_folder_that_cannot_be_written(tmp_path):

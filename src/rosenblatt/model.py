@@ -259,7 +259,7 @@ class Model(SingleExamples):
             return table.describe_bad_row(number)
         return (
             f"The step of a rule must be a finite number of at least 0; `{self.rule.step.__name__}` gave another for row "
-            f"{number} of X. Check what the step function returns for large margins and norms."
+            f"{number} of X. Check what the step function returns, or whether it raises, for such margins and norms."
         )
 
     def _attend(self, reason: int, numbers: Codes | None = None) -> None:
