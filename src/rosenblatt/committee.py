@@ -26,7 +26,8 @@ from .protocol import (
     UPDATES,
 )
 from .rows import add_columns, dots, row, squared_norm
-from .scaled import FIRST_EXTRA, grown, rescale, unpack_scaled
+from .scaled import FIRST_EXTRA, unpack_scaled
+from .scales import grown, rescale
 
 __all__ = ["many_classes", "two_classes", "unpack_committee"]
 
@@ -34,8 +35,8 @@ __all__ = ["many_classes", "two_classes", "unpack_committee"]
 @njit(**NOGIL)
 def unpack_committee(packed: Any, w: Any) -> Any:
     """The arrays of a run: those of `scaled`, and room for the perceptrons' own scores."""
-    rule, (state, scales), settings = unpack_scaled(packed, w)
-    return rule, (state, scales, floats(packed[FIRST_EXTRA + 4])), settings
+    rule, (weights, scales), settings = unpack_scaled(packed, w)
+    return rule, (weights, scales, floats(packed[FIRST_EXTRA + 4])), settings
 
 
 @njit(**NOGIL)

@@ -9,7 +9,7 @@ from numba import njit, uint32, uint64
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from .jit_options import NOGIL
+from .jit_options import NOGIL, VERB
 
 __all__ = ["CSR", "check_csr", "sort_row", "unsigned"]
 
@@ -26,7 +26,7 @@ def unsigned(index: Any) -> Any:
     """A column index, known to be in range, as an unsigned number: a signed one costs a branch for counting from the end."""
 
 
-@overload(unsigned, inline="always")
+@overload(unsigned, jit_options=VERB)
 def _unsigned(index: Any) -> Any:
     def short(index: Any) -> Any:
         return uint64(uint32(index))

@@ -99,7 +99,7 @@ def norm_above(x: Any, limit: Any) -> Any:
     """<x, x> if it may be above the limit; else some number of about its size, 0 only for a row of zeros."""
 
 
-@overload(row, inline="always")
+@overload(row, jit_options=VERB)
 def _row(X: Any, i: Any) -> Any:
     def dense(X: Any, i: Any) -> Any:
         return (X[i],)

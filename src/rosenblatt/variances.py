@@ -14,7 +14,7 @@ from .csr import unsigned
 from .jit_options import NOGIL, VERB
 from .lanes import add_to_slot, load, load_first, multiply_add, slots, slots_total, total, widen, zeros
 
-__all__ = ["Variances", "move", "variance_along"]
+__all__ = ["Variances", "nudge_vector", "variance_along"]
 
 _WIDE = np.zeros(0)
 
@@ -61,7 +61,7 @@ def variance_along(variances: Any, k: Any, x: Any, bias: Any) -> Any:
     """xᵀΣx for weight vector k; whole matrices leave Σx in the scratch space."""
 
 
-def move(state: Any, variances: Any, k: Any, amount: Any, shrink: Any, age: Any, x: Any, bias: Any) -> Any:
+def nudge_vector(state: Any, variances: Any, k: Any, amount: Any, shrink: Any, age: Any, x: Any, bias: Any) -> Any:
     """w_k += amount Σx, then Σ -= shrink Σx (Σx)ᵀ; comes after `variance_along` of the same example."""
 
 
@@ -223,7 +223,7 @@ def _dimensions(variances: Any) -> int:
     return int(variances.types[variances.fields.index("sigma")].ndim)
 
 
-@overload(variance_along, inline="always")
+@overload(variance_along, jit_options=VERB)
 def _variance_along(variances: Any, k: Any, x: Any, bias: Any) -> Any:
     def vector(variances: Any, k: Any, x: Any, bias: Any) -> Any:
         return weighted_norm(variances.sigma, x) + variances.bias[k] * bias
@@ -249,8 +249,8 @@ def move_bias(state: Any, variances: Any, k: Any, amount: Any, shrink: Any, age:
     variances.bias[k] = shrunk(variances.bias[k], shrink, along)
 
 
-@overload(move, inline="always")
-def _move(state: Any, variances: Any, k: Any, amount: Any, shrink: Any, age: Any, x: Any, bias: Any) -> Any:
+@overload(nudge_vector, jit_options=VERB)
+def _nudge_vector(state: Any, variances: Any, k: Any, amount: Any, shrink: Any, age: Any, x: Any, bias: Any) -> Any:
     def vector(state: Any, variances: Any, k: Any, amount: Any, shrink: Any, age: Any, x: Any, bias: Any) -> Any:
         nudge(state.w, state.u, variances.sigma, amount, age * amount, shrink, x)
         move_bias(state, variances, k, amount, shrink, age, bias)

@@ -41,6 +41,15 @@ def test_real_values(variant, classes):
     check(PassiveAggressive(variant=variant, C=0.1, max_iter=2, tol=None, shuffle=False).fit(X, y), run)
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_row_too_long_for_a_number_is_refused_and_not_passed_over(classes, scheme):
+    # Its step, the loss over the squared length, comes out as 0.
+    X, y = np.array([[1e200], [1.0], [-1.0]]), np.arange(3) % classes
+    with pytest.raises(ValueError, match=r"Row 0 of X has values so large that its score overflows; .* is 1e\+200"):
+        PassiveAggressive(multiclass=scheme, shuffle=False).fit(X, y)
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_no_loss_is_left_after_a_step(classes, fit_intercept):
