@@ -1,10 +1,10 @@
 """Files as streams of batches."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Lock, Semaphore, Thread
 from typing import Any, TypeVar
 
@@ -130,50 +130,63 @@ class Stream:
 def _in_order(units: Iterator[Unit], work: Callable[[Unit], Result], threads: int) -> Iterator[Result]:
     """The results of work on each unit, in order, made by threads that run a little ahead.
 
-    Each thread takes a unit and works on it, so that between threads a batch is handed over only once.
+    Each thread takes a unit and works on it, so that between threads a batch is handed over only once. The caller is one of them:
+    it works while the next result is not there yet. With one thread more than cores two would often share one, the other idle.
     """
     if threads == 1:
         yield from map(work, units)
         return
-    coming: SimpleQueue[Future[Result] | None] = SimpleQueue()
+    coming: deque[Future[Result]] = deque()
     taking, room = Lock(), Semaphore(threads + 1)
     ended = False
 
-    def run() -> None:
+    def take_and_work() -> bool:
+        """Whether there was a unit."""
         nonlocal ended
-        while room.acquire():
-            promise: Future[Result] = Future()
-            with taking:
-                if ended:
-                    return
-                try:
-                    unit = next(units)
-                except StopIteration:
-                    ended = True
-                    coming.put(None)
-                    return
-                except Exception as error:  # noqa: BLE001 - raised by result(), after what came before it
-                    ended = True
-                    promise.set_exception(error)
-                    coming.put(promise)
-                    return
-                coming.put(promise)
+        promise: Future[Result] = Future()
+        with taking:
+            if ended:
+                return False
             try:
-                promise.set_result(work(unit))
-            except Exception as error:  # noqa: BLE001 - as above
+                unit = next(units)
+            except StopIteration:
+                ended = True
+                return False
+            except Exception as error:  # noqa: BLE001 - raised by result(), after what came before it
+                ended = True
                 promise.set_exception(error)
+                coming.append(promise)
+                return False
+            coming.append(promise)
+        try:
+            promise.set_result(work(unit))
+        except Exception as error:  # noqa: BLE001 - as above
+            promise.set_exception(error)
+        return True
 
-    running = [Thread(target=run, name=f"rosenblatt-reader-{k}", daemon=True) for k in range(threads)]
-    for thread in running:
+    def help_out() -> None:
+        while room.acquire() and take_and_work():
+            pass
+
+    helpers = [Thread(target=help_out, name=f"rosenblatt-reader-{k}", daemon=True) for k in range(1, threads)]
+    for thread in helpers:
         thread.start()
     try:
-        while (promise := coming.get()) is not None:
-            yield promise.result()
+        while True:
+            while not (coming and coming[0].done()) and room.acquire(blocking=False) and take_and_work():
+                pass
+            with taking:  # nobody is about to add one
+                if not coming:
+                    if ended:
+                        return
+                    continue
+            yield coming[0].result()
+            coming.popleft()
             room.release()
     finally:
         ended = True
         room.release(threads)
-        for thread in running:
+        for thread in helpers:
             thread.join()
 
 
@@ -223,7 +236,7 @@ def open_stream(
     batch_bytes : int, default=1 MiB
         About so many bytes of text make a batch; raising it takes more memory.
     threads : int or None, default=None
-        How many threads parse; None: as many as there are cores. 1 parses in the thread of the caller.
+        How many threads parse, that of the caller among them; None: as many as there are cores.
     labelled : bool, default=True
         Whether examples must have labels; False to predict, where labels are taken if they are there.
     span : tuple of int or None, default=None
