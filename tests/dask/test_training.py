@@ -90,11 +90,13 @@ def test_one_shard_is_the_run_of_one_machine(client, name):
 
 def test_tasks_of_many_shards_add_up_as_single_ones_do(client, monkeypatch):
     settings = {**SETTINGS, "shards": 70, "mixing": "examples"}
-    many = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)
-    monkeypatch.setattr(_data.Data, "nodes", lambda self: [[number] for number in range(len(self.shards))])
-    single = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)
-    assert many.coef_.tobytes() == single.coef_.tobytes()
-    assert len(many.history_[0]["shard_mistakes"]) == 70
+    few = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # weights, which come back shard by shard
+    assert len(few.history_[0]["shard_mistakes"]) == 70
+    monkeypatch.setattr(_data, "ALONG", 0)
+    together = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # added up where the shards lie
+    monkeypatch.setattr(_data.Data, "lots", lambda self: [[number] for number in range(len(self.shards))])
+    single = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # added up by further tasks
+    assert few.coef_.tobytes() == together.coef_.tobytes() == single.coef_.tobytes()
 
 
 def test_odd_shards(client):

@@ -146,6 +146,10 @@ class Box(list[Any]):
     """A list that is sent as one thing."""
 
 
+def _named(name: str, values: Sequence[Any]) -> list[str]:
+    return [f"{name}-{number}" for number in range(len(values))]
+
+
 class Data:
     """Shards on a cluster.
 
@@ -165,14 +169,40 @@ class Data:
         self.holders: list[tuple[str, ...]] = []
         self._settled: list[tuple[Any, ...]] = []
         self.workers: dict[str, int] = {}
+        self.few = False
+        """Whether the weights are so few that who trains adds them up, shard by shard."""
+
+    def submit(
+        self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], names: Sequence[str],
+        places: Sequence[Sequence[str] | None], **common: Any,
+    ) -> list[Any]:  # fmt: skip
+        """A task for each tuple of arguments, at its place if it has one.
+
+        Those with the same place are sent to the scheduler together: each message takes it a millisecond.
+        """
+        futures: list[Any] = [None] * len(arguments)
+        mark = uuid.uuid4().hex
+        lots: dict[tuple[str, ...], list[int]] = {}
+        for number, place in enumerate(places):
+            lots.setdefault(tuple(place or ()), []).append(number)
+        for place, numbers in lots.items():
+            where = {"workers": list(place), "allow_other_workers": True} if place else {}
+            made = self.client.map(
+                function, *zip(*(arguments[number] for number in numbers), strict=True),
+                key=[f"{names[number]}-{mark}" for number in numbers], pure=False, **where, **common,
+            )  # fmt: skip
+            for number, future in zip(numbers, made, strict=True):
+                futures[number] = future
+        return futures
 
     # ---- load ----
 
     def load(self, on_shard: Callable[[int, int], None] | None = None) -> list[Facts]:
         """Load all shards; what they hold, but for the examples."""
         places = self._places(len(self.source))
-        self._loaded = [self._load(number, place) for number, place in enumerate(places)]
-        told = [self.client.submit(facts_of, loaded, pure=False) for loaded in self._loaded]
+        arguments = [self._arguments(number, place) for number, place in enumerate(places)]
+        self._loaded = self.submit(self.source.load, arguments, _named("load", places), places)
+        told = self.submit(facts_of, [(it,) for it in self._loaded], _named("facts", places), [None] * len(places))
         for count, future in enumerate(self.awaiting.each(told), start=1):
             self.awaiting.finished(future)
             if on_shard is not None:
@@ -185,14 +215,12 @@ class Data:
         places = places_of(self.client, count) if self.source.anywhere else []
         return [[place] for place in places] or [None] * count
 
-    def _load(self, number: int, place: list[str] | None) -> Any:
+    def _arguments(self, number: int, place: list[str] | None) -> tuple[Any, ...]:
+        """What a shard is loaded from; examples that lie here are sent to its place."""
         arguments = self.source.arguments[number]
         if self.source.local and isinstance(arguments[0], tuple):
-            arguments = (self._sent(list(arguments[0]), place), *arguments[1:])
-        where = {} if place is None else {"workers": place, "allow_other_workers": True}
-        return self.client.submit(
-            self.source.load, *arguments, key=f"load-{number}-{uuid.uuid4().hex}", pure=False, **where
-        )
+            return self._sent(list(arguments[0]), place), *arguments[1:]
+        return arguments
 
     def _sent(self, part: list[Any], place: list[str] | None) -> Any:
         """Examples that lie here, sent to a worker; to any other if it hangs."""
@@ -216,10 +244,9 @@ class Data:
             )
             for number, facts in enumerate(self.facts)
         ]
-        self.shards = [
-            self.client.submit(settle, loaded, *rest, key=f"shard-{number}-{uuid.uuid4().hex}", pure=False)
-            for number, (loaded, rest) in enumerate(zip(self._loaded, self._settled, strict=True))
-        ]
+        self.few = 8 * width * (len(classes) if len(classes) > 2 else 1) <= ALONG
+        arguments = [(loaded, *rest) for loaded, rest in zip(self._loaded, self._settled, strict=True)]
+        self.shards = self.submit(settle, arguments, _named("shard", arguments), [None] * len(arguments))
         for future in self.awaiting.each(self.shards):
             self.awaiting.finished(future)
         self._loaded = []
@@ -228,10 +255,9 @@ class Data:
 
     def again(self, number: int, others: list[str] | None) -> Any:
         """Load a shard once more, under another name, by one of these workers."""
-        loaded = self._load(number, others)
-        return self.client.submit(
-            settle, loaded, *self._settled[number], key=f"shard-{number}-{uuid.uuid4().hex}", pure=False
-        )
+        (loaded,) = self.submit(self.source.load, [self._arguments(number, others)], [f"load-{number}"], [others])
+        (shard,) = self.submit(settle, [(loaded, *self._settled[number])], [f"shard-{number}"], [None])
+        return shard
 
     def renew(self) -> None:
         """Load the shards that were lost for good, until none is."""
@@ -315,11 +341,11 @@ class Data:
         """Copy shards to other workers, and let go of them where they were."""
         if not moves:
             return
-        for number, address in moves.items():
-            self.shards[number] = self.client.submit(
-                same, self.shards[number], key=f"shard-{number}-{uuid.uuid4().hex}", pure=False,
-                workers=[address], allow_other_workers=True,
-            )  # fmt: skip
+        moved = self.submit(
+            same, [(self.shards[n],) for n in moves], [f"shard-{n}" for n in moves], [[home] for home in moves.values()]
+        )
+        for number, future in zip(moves, moved, strict=True):
+            self.shards[number] = future
         try:
             for future in self.awaiting.each([self.shards[number] for number in moves]):
                 self.awaiting.finished(future)
@@ -328,15 +354,21 @@ class Data:
             self.renew()
 
     def _nodes(self) -> list[list[int]]:
-        """Shards in the lots that tasks shall work off."""
+        """Shards that shall lie together, because their sum is formed first; where the weights are few, none has to."""
         count = len(self.shards)
-        size = node_size(count, sum(self.workers.values()))
+        size = 1 if self.few else node_size(count, sum(self.workers.values()))
         return [list(range(first, min(first + size, count))) for first in range(0, count, size)]
 
-    def nodes(self) -> list[list[int]]:
-        """The shards that are worked off by one task; those that do not lie together one by one."""
-        nodes = []
-        for node in self._nodes():
-            together = len({self.holders[number] for number in node}) == 1
-            nodes += [node] if together else [[number] for number in node]
-        return nodes
+    def lots(self) -> list[list[int]]:
+        """The shards that are worked off by one task."""
+        if not self.few:
+            nodes = []
+            for node in self._nodes():
+                together = len({self.holders[number] for number in node}) == 1
+                nodes += [node] if together else [[number] for number in node]
+            return nodes
+        size = node_size(len(self.shards), sum(self.workers.values()))
+        owned: dict[tuple[str, ...], list[int]] = {}
+        for number, holders in enumerate(self.holders):
+            owned.setdefault(holders, []).append(number)
+        return [own[first : first + size] for own in owned.values() for first in range(0, len(own), size)]

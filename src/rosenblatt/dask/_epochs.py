@@ -19,7 +19,7 @@ from ._mixing import coordinates_of
 from ._partials import Note, Packed, Partial, packed_sums, size_of, unpack_into
 from ._shards import Shard
 
-__all__ = ["Judgement", "Order", "Recipe", "judge", "learn_shards", "place_of_worker"]
+__all__ = ["Judgement", "Order", "Recipe", "judge", "learn_each", "learn_shards", "place_of_worker"]
 
 Array = NDArray[Any]
 Parts = list[Array | Packed]
@@ -207,6 +207,14 @@ def learn_shards(
         sum(note.share for note in notes), packed_sums(totals or []), packed_sums(averages), notes, place,
         received, whole,
     )  # fmt: skip
+
+
+def learn_each(
+    shards: Sequence[Shard], numbers: Sequence[int], base: Parts, changes: Sequence[Parts], order: Order
+) -> list[Partial]:
+    """The same, but every shard by itself: who trains adds them up."""
+    pairs = zip(shards, numbers, strict=True)
+    return [learn_shards([shard], [number], base, changes, order) for shard, number in pairs]
 
 
 @dataclasses.dataclass

@@ -7,7 +7,7 @@ these numbers.
 
 import contextlib
 import dataclasses
-import functools
+import itertools
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -19,8 +19,8 @@ from rosenblatt.model import Model
 from rosenblatt.runs import Run, ShardedEpoch
 
 from ._cluster import ClusterError
-from ._data import ALONG, RETRIES, Data, Lost
-from ._epochs import Judgement, Order, Recipe, judge, learn_shards, place_of_worker
+from ._data import RETRIES, Data, Lost
+from ._epochs import Judgement, Order, Recipe, judge, learn_each, learn_shards, place_of_worker
 from ._mixing import coordinates_of
 from ._partials import Partial, add_partials, changes, size_of
 from ._sources import branches
@@ -136,36 +136,33 @@ class Trainer:
 
     def _learn(self) -> Partial:
         order, data = self._order(), self.data
-        mark = f"{len(self.run.done) + 1}-{uuid.uuid4().hex}"
-
-        def task(node: list[int]) -> Any:
-            holders = list(data.holders[node[0]])
-            where = {"workers": holders, "allow_other_workers": True} if holders else {}
-            return self.client.submit(
-                learn_shards, [data.shards[n] for n in node], node, self._base, self._changes, order,
-                key=f"epoch-{node[0]}-{mark}", pure=False, **where,
-            )  # fmt: skip
-
-        nodes = data.nodes()
-        tasks = [task(node) for node in nodes]
-        few = size_of(self._sent) <= ALONG
-        results = tasks if few else [self._tree(nodes, tasks, functools.partial(self._submit_sum, mark))]
-        bytes_of = {t.key: sum(data.facts[n].bytes for n in node) for node, t in zip(nodes, tasks, strict=True)}
+        lots = data.lots()
+        names = [f"epoch-{len(self.run.done) + 1}-{lot[0]}" for lot in lots]
+        tasks = data.submit(
+            learn_each if data.few else learn_shards, [([data.shards[n] for n in lot], lot) for lot in lots], names,
+            [data.holders[lot[0]] for lot in lots], base=self._base, changes=self._changes, order=order,
+        )  # fmt: skip
+        results = tasks if data.few else [self._tree(lots, tasks, self._submit_sum)]
+        bytes_of = {t.key: sum(data.facts[n].bytes for n in lot) for lot, t in zip(lots, tasks, strict=True)}
         done, total = 0, sum(bytes_of.values())
         for future in self.awaiting.each({future.key: future for future in (*tasks, *results)}.values()):
             self.awaiting.finished(future)
             done += bytes_of.get(future.key, 0)
             self.on_shards(done, total)
-            if not few and future.key == results[0].key:
+            if not data.few and future.key == results[0].key:
                 break
-        partials: list[Partial] = self.awaiting.gather(results)
+        gathered = self.awaiting.gather(results)
+        partials: list[Partial] = list(itertools.chain(*gathered)) if data.few else gathered
         for partial in partials:
             partial.moved += size_of(partial.totals) + size_of(partial.averages)
             partial.place = ""
-        whole: Partial = self._tree(nodes, partials, lambda _, parts: add_partials(parts)) if few else partials[0]
+        if not data.few:
+            return partials[0]
+        partials.sort(key=lambda partial: partial.notes[0].shard)
+        whole: Partial = self._tree([[n] for n in range(len(partials))], partials, add_partials)
         return whole
 
-    def _tree(self, nodes: list[list[int]], results: list[Any], add: Callable[[str, list[Any]], Any]) -> Any:
+    def _tree(self, nodes: list[list[int]], results: list[Any], add: Callable[[list[Any]], Any]) -> Any:
         """Add the results up by the numbers of the shards: the order is the same whoever does it."""
         size = branches(len(self.data.shards))
         single: dict[int, list[Any]] = {}
@@ -176,21 +173,16 @@ class Trainer:
                 sums[place] = result  # the sum of a node was formed where its shards lie
             else:
                 single.setdefault(place, []).append(result)
-        sums |= {place: parts[0] if len(parts) == 1 else add(f"{place}", parts) for place, parts in single.items()}
-        height = 1
+        sums |= {place: parts[0] if len(parts) == 1 else add(parts) for place, parts in single.items()}
         while len(sums) > 1:
             parents: dict[int, list[Any]] = {}
             for place in sorted(sums):
                 parents.setdefault(place // JOINS, []).append(sums[place])
-            sums = {
-                place: parts[0] if len(parts) == 1 else add(f"{place} of {height}", parts)
-                for place, parts in parents.items()
-            }
-            height += 1
+            sums = {place: parts[0] if len(parts) == 1 else add(parts) for place, parts in parents.items()}
         return sums[0]
 
-    def _submit_sum(self, mark: str, name: str, parts: list[Any]) -> Any:
-        return self.client.submit(_add, parts, key=f"sum {name}-{mark}", pure=False)
+    def _submit_sum(self, parts: list[Any]) -> Any:
+        return self.client.submit(_add, parts, key=f"sum-{uuid.uuid4().hex}", pure=False)
 
     def _note(self, partial: Partial) -> ShardedEpoch:
         """Mix, and write down what happened."""
@@ -227,11 +219,10 @@ class Trainer:
             order = self._order()
             try:
                 sent = self.data.bring(start, readout)
-                tasks = [
-                    self.client.submit(judge, [shard], *sent, order, held, pure=False, workers=list(holders) or None,
-                                       allow_other_workers=bool(holders))
-                    for shard, holders in zip(data.shards, data.holders, strict=True)
-                ]  # fmt: skip
+                tasks = data.submit(
+                    judge, [([it],) for it in data.shards], [f"judge-{n}" for n in range(len(data.shards))], data.holders,
+                    start=sent[0], readout=sent[1], order=order, held=held,
+                )  # fmt: skip
                 results = self.awaiting.results(tasks)
                 return Judgement(sum(result.examples for result in results), sum(result.mistakes for result in results))
             except Lost:
