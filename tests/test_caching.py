@@ -1,6 +1,7 @@
 """Compiled code is kept on disk, and code that calls something that has changed is compiled anew."""
 
 import ast
+import gc
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rosenblatt
-from rosenblatt import compiling
+from rosenblatt import caching, compiling
 from rosenblatt.learners import arow, parallel_perceptron, perceptron, romma
 
 ROOT = Path(__file__).parent.parent
@@ -117,3 +118,16 @@ def test_the_cache_knows_every_source_that_a_kernel_is_made_from():
     found = {f"{name}.py": path.name for path in importers for name in imported(path)}
     assert {"rows.py", "second_order.py", "scaled.py", "committee.py"} <= found.keys(), "else nothing was looked at"
     assert {name: importer for name, importer in found.items() if name not in known} == {}
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_the_collector_runs_again_after_code_was_loaded_and_only_if_it_did(running):
+    before = gc.isenabled()
+    try:
+        (gc.enable if running else gc.disable)()
+        with pytest.raises(KeyError), caching.uncollected(), caching.uncollected():
+            assert not gc.isenabled()
+            raise KeyError
+        assert gc.isenabled() == running
+    finally:
+        (gc.enable if before else gc.disable)()

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numba
 from numba.core.dispatcher import Dispatcher
 
-from rosenblatt.caching import checked, hash_sources, version_folder
+from rosenblatt.caching import checked, hash_sources, uncollected, version_folder
 from rosenblatt.calling import NUMBER, PAIR
 
 __all__ = [
@@ -344,7 +344,8 @@ def load_module(name: str, source: str) -> Kernels:
         raise ImportError(f"The kernel module {path} cannot be imported. Delete it and try again.")
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module
-    specification.loader.exec_module(module)
+    with uncollected():
+        specification.loader.exec_module(module)
     for value in vars(module).values():
         if isinstance(value, Dispatcher):
             checked(value)
