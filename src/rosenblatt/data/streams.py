@@ -175,11 +175,11 @@ def _in_order(units: Iterator[Unit], work: Callable[[Unit], Result], threads: in
         while True:
             while not (coming and coming[0].done()) and room.acquire(blocking=False) and take_and_work():
                 pass
-            with taking:  # nobody is about to add one
-                if not coming:
-                    if ended:
+            if not coming:
+                with taking:  # nobody is about to add one
+                    if ended and not coming:
                         return
-                    continue
+                continue
             yield coming[0].result()
             coming.popleft()
             room.release()
