@@ -43,8 +43,6 @@ EXCUSED = {
 @pytest.mark.parametrize("model", CHECKED, ids=repr)
 def test_scikit_learns_checks(model):
     excused = {} if isinstance(model, rb.BatchPerceptron) else EXCUSED
-    if isinstance(model, rb.Winnow) and model.balanced:  # the class as it comes passes this one, too
-        excused = excused | {"check_class_weight_classifiers": "weights of 1000 to 0.0001 make steps of exp(±500)"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # checks fit badly on purpose
         results = check_estimator(model, expected_failed_checks=excused, on_fail=None, on_skip=None)
