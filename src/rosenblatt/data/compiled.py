@@ -12,7 +12,16 @@ from rosenblatt.compiling import Kernels, load_module
 
 __all__ = ["kernels"]
 
-_SOURCES = ("delimited.py", "numbers.py", "ordering.py", "svmlight.py", "vw.py", "vocabulary.py", "words.py")
+_SOURCES = (
+    "delimited.py",
+    "numbers.py",
+    "ordering.py",
+    "shapes.py",
+    "svmlight.py",
+    "vw.py",
+    "vocabulary.py",
+    "words.py",
+)
 
 _ENTRIES = {
     "ordering": {

@@ -16,6 +16,7 @@ from .errors import BadData
 from .labels import NumberLabels
 from .numbers import BAD, SLOW, any_number, digits, number, simple_number
 from .ordering import mix, tidy_row
+from .shapes import ANY_SHAPE, NO_SHAPE, SHAPES, entry_of_shape, shape_at
 from .sources import Block, Buffers, Opened, Spare, blocks
 
 __all__ = ["SvmlightReader", "parse_svmlight"]
@@ -44,10 +45,11 @@ def parse_svmlight(
     """
     first, limit, known = uint64(settings[0]), uint64(settings[1]), uint64(settings[2])
     mask, must = uint64(settings[3]), settings[4] != 0
-    plain = uint64(0) if mask else (known or limit)  # columns below it are taken as they are
+    plain = limit if mask or not known else known  # columns below it are taken
     size = uint64(size)
     at, k, row, lines, highest = uint64(0), uint64(0), uint64(0), uint64(0), uint64(0)
     slow_count, status = uint64(0), OK
+    first_shape = uint64(ANY_SHAPE)
     indptr[0] = 0
     while at < size:
         c = text[at]
@@ -79,6 +81,7 @@ def parse_svmlight(
             labels[row] = value
             at = end
         begin, last, ordered = k, uint64(0), True
+        shape, shapely = first_shape, True
         while True:
             c = text[at]
             while c <= 32:
@@ -88,12 +91,44 @@ def parse_svmlight(
                 c = text[at]
             if c == 10:
                 break
+            while shapely:  # so nearly all are read
+                fits, index, value, length = entry_of_shape(text, at, SHAPES, shape)
+                if not fits:
+                    if text[at] <= 32:
+                        break
+                    found, length = shape_at(text, at)
+                    if found == uint64(NO_SHAPE):
+                        shapely = False  # long numbers do not come alone
+                        break
+                    shape = found
+                    if k == begin:
+                        first_shape = shape
+                    fits, index, value, _ = entry_of_shape(text, at, SHAPES, shape)
+                index -= first
+                if not fits or index >= plain:
+                    break
+                if mask:
+                    index = mix(index) & mask
+                ordered &= index >= last
+                last = index + uint64(1)
+                indices[k] = index
+                values[k] = value
+                k += uint64(1)
+                at += length
+                if text[at] == 10:
+                    break
+                at += uint64(1)
+            c = text[at]
+            if c <= 32:
+                continue
             index, end = digits(text, at, uint64(0))
             start = end + uint64(1)
             if text[end] == 58 and start - at - uint64(2) <= uint64(18):
                 value, end, exact = simple_number(text, start)
                 index -= first
-                if exact and text[end] <= 32 and index < plain:  # what nearly all are
+                if exact and text[end] <= 32 and index < plain:
+                    if mask:
+                        index = mix(index) & mask
                     ordered &= index >= last
                     last = index + uint64(1)
                     indices[k] = index
@@ -105,18 +140,17 @@ def parse_svmlight(
                 if kind == BAD or not _ENDS[text[end]]:
                     status = BAD_VALUE
                     break
-                if index >= plain:
-                    if index == ~uint64(0):  # 0 - 1
-                        status = ZERO_INDEX
-                        break
-                    if mask:
-                        index = mix(index) & mask
-                    elif known and index < limit:
-                        at = end
-                        continue
-                    else:
+                if index == ~uint64(0):  # 0 - 1
+                    status = ZERO_INDEX
+                    break
+                if mask:
+                    index = mix(index) & mask
+                elif index >= plain:
+                    if index >= limit:
                         status = BIG_INDEX
                         break
+                    at = end
+                    continue
                 if kind == SLOW:
                     slow[slow_count, 0], slow[slow_count, 1], slow[slow_count, 2] = k, start, end
                     slow_count += uint64(1)
@@ -133,6 +167,7 @@ def parse_svmlight(
             elif c == 113 and text[at + uint64(1)] == 105 and text[at + uint64(2)] == 100:  # qid
                 while text[at] > 32:
                     at += uint64(1)
+                shapely = True
             else:
                 status = BIG_INDEX if text[end] == 58 and end > at else (NO_COLON if end > at else BAD_INDEX)
                 break

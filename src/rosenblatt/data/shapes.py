@@ -1,0 +1,167 @@
+"""Entries ``index:value`` recognised by their shape, sixteen bytes at a time.
+
+Most entries of a file look like the one before: so many digits, a colon, so many digits, a point, so many digits, a blank. For
+each such shape there is a row of a table that says what every byte must be and where its digit belongs. One comparison of sixteen
+bytes then tells whether an entry has the same shape as the last one, and four instructions make its two numbers. The processor
+guesses that it has, and begins with the next entry before it knows; so only a change of shape takes time.
+
+Where the processor cannot move bytes about in this way nothing ever fits a shape, and numbers are parsed digit by digit.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types, uint64
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+__all__ = ["ANY_SHAPE", "NO_SHAPE", "SHAPES", "entry_of_shape", "shape_at"]
+
+NO_SHAPE, ANY_SHAPE = 0, 1
+"""The number that `shape_at` gives for none; and one to begin with."""
+
+_WIDTH, _DIGITS = 16, 8  # bytes looked at, digits that a number may have
+_WORD = ir.IntType(64)
+_BYTES = ir.VectorType(ir.IntType(8), _WIDTH)
+
+_OFFSETS = {"least": 0, "spread": 16, "order": 32, "divisor": 48, "length": 56}
+_FORMATS = [(np.uint8, _WIDTH)] * 3 + [np.float64, np.uint64]
+_SHAPE = np.dtype({"names": list(_OFFSETS), "formats": _FORMATS, "offsets": list(_OFFSETS.values())})
+"""A byte fits if it lies between `least` and `least + spread`. `order` names the bytes that are the digits of the index, the last
+one at place 7, and those of the value, the last one at place 15; 128 stands for none. The value is its digits over `divisor`."""
+
+
+def _table() -> tuple[NDArray[Any], NDArray[np.uint16]]:
+    """All shapes that end within sixteen bytes, and their numbers.
+
+    A number is found by how many digits the index has, less one; whether there is a sign; how many digits the value has before a
+    point, less one; and how many behind it.
+    """
+    numbers = np.zeros((_DIGITS, 2, _DIGITS, _DIGITS), np.uint16)
+    shapes = [np.zeros((), _SHAPE)]  # for no shape, never looked at
+    for index, sign, whole, fraction in np.ndindex(numbers.shape):
+        text = "0" * (index + 1) + ":" + "-" * sign + "0" * (whole + 1) + ("." + "0" * fraction if fraction else "")
+        if whole + 1 + fraction > _DIGITS or len(text) >= _WIDTH:
+            continue
+        shape = np.zeros((), _SHAPE)
+        shape["least"][: len(text)] = list(text.encode())
+        shape["spread"] = [9 if byte == "0" else 0 for byte in text] + [32] + [255] * (_WIDTH - len(text) - 1)
+        digits = [place for place, byte in enumerate(text) if byte == "0"]
+        shape["order"] = 128
+        shape["order"][_DIGITS - index - 1 : _DIGITS] = digits[: index + 1]
+        shape["order"][_WIDTH - whole - 1 - fraction :] = digits[index + 1 :]
+        shape["divisor"] = (-1) ** sign * 10.0**fraction
+        shape["length"] = len(text)
+        numbers[index, sign, whole, fraction] = len(shapes)
+        shapes.append(shape)
+    return np.array(shapes).view(np.uint8).reshape(len(shapes), _SHAPE.itemsize), numbers
+
+
+SHAPES, _NUMBERS = _table()
+
+
+def _can_move_bytes(context: Any) -> bool:
+    """Whether the code is made for a processor that has the instructions used below."""
+    triple, _, features = context.codegen().magic_tuple()
+    return triple.startswith("x86_64") and "+sse4.1" in features.split(",")
+
+
+def _bytes_at(builder: Any, array: Any, at: Any) -> Any:
+    """Sixteen bytes of an array from `at` on."""
+    loaded = builder.load(builder.bitcast(builder.gep(array.data, [at]), _BYTES.as_pointer()))
+    loaded.align = 1
+    return loaded
+
+
+def _lanes(bits: int, *repeated: int) -> Any:
+    """A constant of 128 bits: numbers of so many bits, repeated."""
+    count = 128 // bits
+    return ir.Constant(ir.VectorType(ir.IntType(bits), count), list(repeated) * (count // len(repeated)))
+
+
+@intrinsic
+def entry_of_shape(typing_context: Any, text: Any, at: Any, shapes: Any, shape: Any) -> Any:
+    """(whether it has the shape, index, value, length) of the entry that begins at `at`; the others hold only if it has."""
+    result = types.Tuple([types.boolean, types.uint64, types.float64, types.uint64])
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if not _can_move_bytes(context):
+            parts = [context.get_constant(kind, 0) for kind in result]
+            return context.make_tuple(builder, result, parts)
+        words, table = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2))
+        row = builder.mul(arguments[3], ir.Constant(_WORD, _SHAPE.itemsize))
+
+        def field(name: str) -> Any:
+            return builder.add(row, ir.Constant(_WORD, _OFFSETS[name]))
+
+        def scalar(name: str, kind: Any) -> Any:
+            return builder.load(builder.bitcast(builder.gep(table.data, [field(name)]), kind.as_pointer()))
+
+        def call(name: str, result: Any, *operands: Any) -> Any:
+            kind = ir.FunctionType(result, [operand.type for operand in operands])
+            return builder.call(builder.module.declare_intrinsic(f"llvm.x86.{name}", (), kind), operands)
+
+        above = builder.sub(_bytes_at(builder, words, arguments[1]), _bytes_at(builder, table, field("least")))
+        fits = builder.icmp_unsigned("<=", above, _bytes_at(builder, table, field("spread")))
+        fits = builder.icmp_signed("==", builder.bitcast(fits, ir.IntType(16)), ir.Constant(ir.IntType(16), -1))
+
+        # Eight digits each, as bytes; then as four numbers below 100, two below 10,000, one below 100,000,000.
+        shorts, longs = (ir.VectorType(ir.IntType(bits), 128 // bits) for bits in (16, 32))
+        digits = call("ssse3.pshuf.b.128", _BYTES, above, _bytes_at(builder, table, field("order")))
+        pairs = call("ssse3.pmadd.ub.sw.128", shorts, digits, _lanes(8, 10, 1))
+        fours = call("sse2.pmadd.wd", longs, pairs, _lanes(16, 100, 1))
+        fours = call("sse41.packusdw", shorts, fours, fours)
+        eights = call("sse2.pmadd.wd", longs, fours, _lanes(16, 10_000, 1))
+        index, whole = (builder.extract_element(eights, ir.Constant(ir.IntType(32), place)) for place in (0, 1))
+        value = builder.fdiv(builder.sitofp(whole, ir.DoubleType()), scalar("divisor", ir.DoubleType()))
+        parts = [fits, builder.zext(index, _WORD), value, scalar("length", _WORD)]
+        return context.make_tuple(builder, signature.return_type, parts)
+
+    return result(text, types.uint64, shapes, types.uint64), generate
+
+
+@intrinsic
+def _other_than_digits(typing_context: Any, text: Any, at: Any) -> Any:
+    """A number whose bit k tells whether the byte at `at` + k is not a digit; all bits from 16 on are set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        above = builder.sub(_bytes_at(builder, array, arguments[1]), _lanes(8, ord("0")))
+        others = builder.bitcast(builder.icmp_unsigned(">", above, _lanes(8, 9)), ir.IntType(_WIDTH))
+        return builder.or_(builder.zext(others, _WORD), ir.Constant(_WORD, -1 << _WIDTH))
+
+    return types.uint64(text, types.uint64), generate
+
+
+@intrinsic
+def _lowest(typing_context: Any, bits: Any) -> Any:
+    """The place of the lowest bit that is set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@njit(nogil=True, error_model="numpy")
+def shape_at(text: Any, at: Any) -> Any:
+    """(shape, length) of the entry that begins at `at`, to be tried; `NO_SHAPE` if none can fit."""
+    one = uint64(1)
+    others = _other_than_digits(text, at)
+    index = _lowest(others)
+    others &= others - one
+    start, sign = index + one, uint64(0)
+    if text[at + start] == 45:
+        others &= others - one
+        start, sign = start + one, one
+    end = _lowest(others)
+    whole, fraction = end - start, uint64(0)
+    if text[at + end] == 46:
+        others &= others - one
+        fraction = _lowest(others) - end - one
+        end = _lowest(others)
+    limit = uint64(_DIGITS)
+    if index - one >= limit or whole - one >= limit or fraction >= limit:
+        return uint64(NO_SHAPE), end
+    return uint64(_NUMBERS[index - one, sign, whole - one, fraction]), end
