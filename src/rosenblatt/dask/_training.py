@@ -32,6 +32,9 @@ Array = NDArray[Any]
 JOINS = 2
 """So many sums of sums are added up at a time: few, so that neighbours are added on their worker before anything travels."""
 
+TOGETHER = 1 << 22
+"""Sums of up to so many bytes in all are fetched by who trains and added up there, which spares the cluster several messages."""
+
 
 def _add(partials: Sequence[Partial]) -> Partial:
     """The sum of partial sums; a task."""
@@ -142,24 +145,26 @@ class Trainer:
             learn_each if data.few else learn_shards, [([data.shards[n] for n in lot], lot) for lot in lots], names,
             [data.holders[lot[0]] for lot in lots], base=self._base, changes=self._changes, order=order,
         )  # fmt: skip
-        results = tasks if data.few else [self._tree(lots, tasks, self._submit_sum)]
+        here = data.few or size_of(self._sent) * len(lots) <= TOGETHER
+        results = tasks if here else [self._tree(lots, tasks, self._submit_sum)]
         bytes_of = {t.key: sum(data.facts[n].bytes for n in lot) for lot, t in zip(lots, tasks, strict=True)}
         done, total = 0, sum(bytes_of.values())
         for future in self.awaiting.each({future.key: future for future in (*tasks, *results)}.values()):
             self.awaiting.finished(future)
             done += bytes_of.get(future.key, 0)
             self.on_shards(done, total)
-            if not data.few and future.key == results[0].key:
+            if not here and future.key == results[0].key:
                 break
         gathered = self.awaiting.gather(results)
         partials: list[Partial] = list(itertools.chain(*gathered)) if data.few else gathered
         for partial in partials:
             partial.moved += size_of(partial.totals) + size_of(partial.averages)
             partial.place = ""
-        if not data.few:
+        if not here:
             return partials[0]
         partials.sort(key=lambda partial: partial.notes[0].shard)
-        whole: Partial = self._tree([[n] for n in range(len(partials))], partials, add_partials)
+        nodes = [[note.shard for note in partial.notes] for partial in partials]
+        whole: Partial = self._tree(nodes, partials, add_partials)
         return whole
 
     def _tree(self, nodes: list[list[int]], results: list[Any], add: Callable[[list[Any]], Any]) -> Any:
