@@ -5,7 +5,7 @@ each such shape there is a row of a table that says what every byte must be and 
 bytes then tells whether an entry has the same shape as the last one, and four instructions make its two numbers. The processor
 guesses that it has, and begins with the next entry before it knows; so only a change of shape takes time.
 
-Where the processor cannot move bytes about in this way nothing ever fits a shape, and numbers are parsed digit by digit.
+Where the processor cannot move bytes about in this way no entry has a shape, and numbers are parsed digit by digit.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from numba import njit, types, uint64
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["ANY_SHAPE", "NO_SHAPE", "SHAPES", "entry_of_shape", "shape_at"]
+__all__ = ["ANY_SHAPE", "NO_SHAPE", "SHAPES", "entry_of_shape", "shape_at", "shapes_work"]
 
 NO_SHAPE, ANY_SHAPE = 0, 1
 """The number that `shape_at` gives for none; and one to begin with."""
@@ -67,9 +67,9 @@ def _can_move_bytes(context: Any) -> bool:
     return triple.startswith("x86_64") and "+sse4.1" in features.split(",")
 
 
-def _bytes_at(builder: Any, array: Any, at: Any) -> Any:
-    """Sixteen bytes of an array from `at` on."""
-    loaded = builder.load(builder.bitcast(builder.gep(array.data, [at]), _BYTES.as_pointer()))
+def _load(builder: Any, array: Any, at: Any, kind: Any = _BYTES) -> Any:
+    """Sixteen bytes of an array from `at` on, or what else is stored there."""
+    loaded = builder.load(builder.bitcast(builder.gep(array.data, [at]), kind.as_pointer()))
     loaded.align = 1
     return loaded
 
@@ -78,6 +78,16 @@ def _lanes(bits: int, *repeated: int) -> Any:
     """A constant of 128 bits: numbers of so many bits, repeated."""
     count = 128 // bits
     return ir.Constant(ir.VectorType(ir.IntType(bits), count), list(repeated) * (count // len(repeated)))
+
+
+@intrinsic
+def shapes_work(typing_context: Any) -> Any:
+    """Whether entries can be read by their shape on this processor; known when the code is made."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.get_constant(types.boolean, _can_move_bytes(context))
+
+    return types.boolean(), generate
 
 
 @intrinsic
@@ -92,30 +102,27 @@ def entry_of_shape(typing_context: Any, text: Any, at: Any, shapes: Any, shape: 
         words, table = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2))
         row = builder.mul(arguments[3], ir.Constant(_WORD, _SHAPE.itemsize))
 
-        def field(name: str) -> Any:
-            return builder.add(row, ir.Constant(_WORD, _OFFSETS[name]))
-
-        def scalar(name: str, kind: Any) -> Any:
-            return builder.load(builder.bitcast(builder.gep(table.data, [field(name)]), kind.as_pointer()))
+        def field(name: str, kind: Any = _BYTES) -> Any:
+            return _load(builder, table, builder.add(row, ir.Constant(_WORD, _OFFSETS[name])), kind)
 
         def call(name: str, result: Any, *operands: Any) -> Any:
             kind = ir.FunctionType(result, [operand.type for operand in operands])
             return builder.call(builder.module.declare_intrinsic(f"llvm.x86.{name}", (), kind), operands)
 
-        above = builder.sub(_bytes_at(builder, words, arguments[1]), _bytes_at(builder, table, field("least")))
-        fits = builder.icmp_unsigned("<=", above, _bytes_at(builder, table, field("spread")))
+        above = builder.sub(_load(builder, words, arguments[1]), field("least"))
+        fits = builder.icmp_unsigned("<=", above, field("spread"))
         fits = builder.icmp_signed("==", builder.bitcast(fits, ir.IntType(16)), ir.Constant(ir.IntType(16), -1))
 
         # Eight digits each, as bytes; then as four numbers below 100, two below 10,000, one below 100,000,000.
         shorts, longs = (ir.VectorType(ir.IntType(bits), 128 // bits) for bits in (16, 32))
-        digits = call("ssse3.pshuf.b.128", _BYTES, above, _bytes_at(builder, table, field("order")))
+        digits = call("ssse3.pshuf.b.128", _BYTES, above, field("order"))
         pairs = call("ssse3.pmadd.ub.sw.128", shorts, digits, _lanes(8, 10, 1))
         fours = call("sse2.pmadd.wd", longs, pairs, _lanes(16, 100, 1))
         fours = call("sse41.packusdw", shorts, fours, fours)
         eights = call("sse2.pmadd.wd", longs, fours, _lanes(16, 10_000, 1))
         index, whole = (builder.extract_element(eights, ir.Constant(ir.IntType(32), place)) for place in (0, 1))
-        value = builder.fdiv(builder.sitofp(whole, ir.DoubleType()), scalar("divisor", ir.DoubleType()))
-        parts = [fits, builder.zext(index, _WORD), value, scalar("length", _WORD)]
+        value = builder.fdiv(builder.sitofp(whole, ir.DoubleType()), field("divisor", ir.DoubleType()))
+        parts = [fits, builder.zext(index, _WORD), value, field("length", _WORD)]
         return context.make_tuple(builder, signature.return_type, parts)
 
     return result(text, types.uint64, shapes, types.uint64), generate
@@ -127,7 +134,7 @@ def _other_than_digits(typing_context: Any, text: Any, at: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        above = builder.sub(_bytes_at(builder, array, arguments[1]), _lanes(8, ord("0")))
+        above = builder.sub(_load(builder, array, arguments[1]), _lanes(8, ord("0")))
         others = builder.bitcast(builder.icmp_unsigned(">", above, _lanes(8, 9)), ir.IntType(_WIDTH))
         return builder.or_(builder.zext(others, _WORD), ir.Constant(_WORD, -1 << _WIDTH))
 

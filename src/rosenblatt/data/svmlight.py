@@ -16,7 +16,7 @@ from .errors import BadData
 from .labels import NumberLabels
 from .numbers import BAD, SLOW, any_number, digits, number, simple_number
 from .ordering import mix, tidy_row
-from .shapes import ANY_SHAPE, NO_SHAPE, SHAPES, entry_of_shape, shape_at
+from .shapes import ANY_SHAPE, NO_SHAPE, SHAPES, entry_of_shape, shape_at, shapes_work
 from .sources import Block, Buffers, Opened, Spare, blocks
 
 __all__ = ["SvmlightReader", "parse_svmlight"]
@@ -81,7 +81,7 @@ def parse_svmlight(
             labels[row] = value
             at = end
         begin, last, ordered = k, uint64(0), True
-        shape, shapely = first_shape, True
+        shape, shapely = first_shape, shapes_work()
         while True:
             c = text[at]
             while c <= 32:
@@ -167,7 +167,7 @@ def parse_svmlight(
             elif c == 113 and text[at + uint64(1)] == 105 and text[at + uint64(2)] == 100:  # qid
                 while text[at] > 32:
                     at += uint64(1)
-                shapely = True
+                shapely = shapes_work()
             else:
                 status = BIG_INDEX if text[end] == 58 and end > at else (NO_COLON if end > at else BAD_INDEX)
                 break
