@@ -129,6 +129,9 @@ def _fetch_ahead(X: Any, order: Any, t: Any) -> Any:
                 prefetch(X.values, k)
             for k in range(start, stop, uint64(LINE // X.indices.itemsize)):
                 prefetch(X.indices, k)
+            if stop > start:  # a row that begins within a line ends in one more
+                prefetch(X.values, stop - uint64(1))
+                prefetch(X.indices, stop - uint64(1))
 
     return dense if isinstance(X, types.Array) else sparse
 

@@ -142,6 +142,29 @@ def test_an_unreachable_scheduler(monkeypatch):
     assert time.monotonic() - began < 20
 
 
+SCRIPT = """
+import numpy as np
+import rosenblatt.dask
+
+X = np.random.default_rng(0).standard_normal((100, 3))
+{guard}print(rosenblatt.dask.Perceptron(shards=2).fit(X, X[:, 0] > 0, client="local:1").score(X, X[:, 0] > 0))
+"""
+
+
+@pytest.mark.parametrize("guard", ["", "if __name__ == '__main__': "], ids=["by everybody", "by one"])
+def test_a_script_that_starts_workers(tmp_path, guard):
+    """Each worker imports it; where it would start workers in turn, one error says what to do."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(guard=guard))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=False)
+    if guard:
+        assert float(done.stdout) > 0.9
+    else:
+        assert done.returncode == 1
+        assert "train under `if __name__ == '__main__':`" in done.stderr.splitlines()[-1]
+        assert done.stderr.count("Traceback") == 1
+
+
 def test_a_lost_scheduler_leaves_a_checkpoint(client, in_epoch, tmp_path):
     """The command goes on, on another cluster, to the same bits."""
     data = svmlight(tmp_path / "data.svm", 500)

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import multiprocessing
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -94,15 +95,24 @@ def _local(address: str) -> Iterator[Any]:
         raise ValueError(
             f"A cluster on this machine is called local or local:WORKERS, such as local:4; got {address!r}. Give a whole number."
         )
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(1)  # a worker that imports the script that is just starting it; the other side says so
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    with (
-        dask.config.set(_CALM),
-        LocalCluster(
-            n_workers=int(count or cores), threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=40
-        ) as cluster,
-        Client(cluster, direct_to_workers=True) as client,
-    ):
-        yield client
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(dask.config.set(_CALM))
+        try:
+            cluster = stack.enter_context(
+                LocalCluster(
+                    n_workers=int(count or cores), threads_per_worker=1, processes=True, dashboard_address=":0",
+                    silence_logs=40,
+                )
+            )  # fmt: skip
+        except RuntimeError as error:
+            raise ClusterError(
+                f"Workers must be able to start on this machine; they did not ({str(error).rstrip('.')}). Each of them imports "
+                "the script that starts it: train under `if __name__ == '__main__':` there, so that only you do."
+            ) from None
+        yield stack.enter_context(Client(cluster, direct_to_workers=True))
 
 
 @contextlib.contextmanager
