@@ -14,6 +14,7 @@ from rosenblatt import protocol
 from rosenblatt.compiling import load_module, step_source
 from rosenblatt.model import Model, Rule
 from rosenblatt.runs import Run
+from rosenblatt.table import writable
 
 from ._mixing import coordinates_of
 from ._partials import Note, Packed, Partial, packed_sums, size_of, unpack_into
@@ -115,7 +116,7 @@ def _arrays(order: Order, base: Parts, changes: Sequence[Parts]) -> tuple[list[A
             arrays = [array.copy() for array in arrays]  # who is late may still read the old ones
             received = 0
         else:
-            arrays = [np.array(part) for part in base]
+            arrays = [np.array(part) if changes else writable(np.asarray(part)) for part in base]
             received = size_of(base)
         for parts in changes:
             received += size_of(parts)

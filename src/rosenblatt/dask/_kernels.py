@@ -41,15 +41,6 @@ def collect(total, share, now, base, average, age, lag):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def find_nonzero(total, indices):
-    count = uint64(0)
-    for j in range(uint64(total.size)):
-        indices[count] = j
-        count += uint64(total[j] != 0.0)
-    return count
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def add_packed(total, indices, values):
     for k in range(uint64(indices.size)):
         total[uint64(indices[k])] += values[k]

@@ -156,7 +156,7 @@ class Coordinates:
         """Add to the coordinates."""
         model, state = self.model, self.model.state
         for now, step in zip(self.coordinates(), steps, strict=True):
-            now[...] = now + step
+            now += step  # noqa: PLW2901 - in place
         if model.rule.link != "identity":
             both = [logs if model.rule.link == "exp" else np.abs(logs) for logs in (state.v, state.v_bias)]
             top = max(float(np.max(logs, initial=-np.inf)) for logs in both)

@@ -36,18 +36,17 @@ class Packed(NamedTuple):
     size: int
 
 
-def pack(array: Array, changed: Array) -> Array | Packed:
-    """The changed places of a flat array, or all of it where that takes less room."""
-    width = 4 if array.size < 2**31 else 8
-    if changed.size * (width + array.itemsize) >= array.nbytes:
+def pack(array: Array, changed: NDArray[np.bool_]) -> Array | Packed:
+    """What has changed in a flat array, or all of it where that takes less room."""
+    kind = np.dtype(np.int32 if array.size < 2**31 else np.int64)
+    if np.count_nonzero(changed) * (kind.itemsize + array.itemsize) >= array.nbytes:
         return array
-    indices = changed.astype(np.int32 if width == 4 else np.int64)  # a copy, which holds on to nothing larger
-    return Packed(indices, array[changed], array.size)
+    return Packed(np.flatnonzero(changed).astype(kind), array[changed], array.size)
 
 
 def changes(now: Sequence[Array], before: Sequence[Array]) -> list[Array | Packed]:
     """The arrays `now` as what differs from `before`."""
-    return [pack(new.ravel(), np.flatnonzero(new.ravel() != old.ravel())) for new, old in zip(now, before, strict=True)]
+    return [pack(new.ravel(), new.ravel() != old.ravel()) for new, old in zip(now, before, strict=True)]
 
 
 def unpack_into(array: Array, part: Array | Packed) -> None:
@@ -99,11 +98,7 @@ class Partial:
 
 def packed_sums(totals: Sequence[Floats]) -> list[Array | Packed]:
     """Sums as what is not 0 in them."""
-    packed = []
-    for total in totals:
-        indices = np.empty(total.size + 1, np.int32 if total.size < 2**31 else np.int64)  # one more than can be needed
-        packed.append(pack(total, indices[: kernels().find_nonzero(total, indices)]))
-    return packed
+    return [pack(total, total != 0.0) for total in totals]
 
 
 def add_partials(partials: Sequence[Partial], place: str = "") -> Partial:

@@ -146,29 +146,33 @@ class Trainer:
             [data.holders[lot[0]] for lot in lots], base=self._base, changes=self._changes, order=order,
         )  # fmt: skip
         here = data.few or size_of(self._sent) * len(lots) <= TOGETHER
-        results = tasks if here else [self._tree(lots, tasks, self._submit_sum)]
+        results = tasks if here else self._tree(lots, tasks, self._submit_sum)
         bytes_of = {t.key: sum(data.facts[n].bytes for n in lot) for lot, t in zip(lots, tasks, strict=True)}
         done, total = 0, sum(bytes_of.values())
+        awaited = {future.key for future in results}
         for future in self.awaiting.each({future.key: future for future in (*tasks, *results)}.values()):
             self.awaiting.finished(future)
             done += bytes_of.get(future.key, 0)
             self.on_shards(done, total)
-            if not here and future.key == results[0].key:
+            awaited.discard(future.key)
+            if not awaited:
                 break
         gathered = self.awaiting.gather(results)
         partials: list[Partial] = list(itertools.chain(*gathered)) if data.few else gathered
         for partial in partials:
             partial.moved += size_of(partial.totals) + size_of(partial.averages)
             partial.place = ""
-        if not here:
-            return partials[0]
-        partials.sort(key=lambda partial: partial.notes[0].shard)
-        nodes = [[note.shard for note in partial.notes] for partial in partials]
-        whole: Partial = self._tree(nodes, partials, add_partials)
-        return whole
+        if here:
+            partials.sort(key=lambda partial: partial.notes[0].shard)
+            nodes = [[note.shard for note in partial.notes] for partial in partials]
+            partials = self._tree(nodes, partials, add_partials)
+        return partials[0] if len(partials) == 1 else add_partials(partials)
 
-    def _tree(self, nodes: list[list[int]], results: list[Any], add: Callable[[list[Any]], Any]) -> Any:
-        """Add the results up by the numbers of the shards: the order is the same whoever does it."""
+    def _tree(self, nodes: list[list[int]], results: list[Any], add: Callable[[list[Any]], Any]) -> list[Any]:
+        """Add the results up by the numbers of the shards, so that the order is the same whoever does it.
+
+        The last few sums are given as they are: who trains fetches them and adds them up, instead of waiting for one task more.
+        """
         size = branches(len(self.data.shards))
         single: dict[int, list[Any]] = {}
         sums: dict[int, Any] = {}
@@ -179,12 +183,12 @@ class Trainer:
             else:
                 single.setdefault(place, []).append(result)
         sums |= {place: parts[0] if len(parts) == 1 else add(parts) for place, parts in single.items()}
-        while len(sums) > 1:
+        while len(sums) > JOINS:
             parents: dict[int, list[Any]] = {}
             for place in sorted(sums):
                 parents.setdefault(place // JOINS, []).append(sums[place])
             sums = {place: parts[0] if len(parts) == 1 else add(parts) for place, parts in parents.items()}
-        return sums[0]
+        return [sums[place] for place in sorted(sums)]
 
     def _submit_sum(self, parts: list[Any]) -> Any:
         return self.client.submit(_add, parts, key=f"sum-{uuid.uuid4().hex}", pure=False)
