@@ -70,7 +70,10 @@ def test_a_scikit_learn_model_learns_on_and_keeps_names():
     assert not np.array_equal(before, twin.coef_)
 
 
-@pytest.mark.parametrize("model", [rb.VotedPerceptron(max_iter=2, tol=None), rb.KernelPerceptron(max_iter=2, tol=None)])
+@pytest.mark.parametrize(
+    "model",
+    [kind(max_iter=2, tol=None) for kind in (rb.VotedPerceptron, rb.KernelPerceptron, rb.ParallelPerceptron)],
+)
 @pytest.mark.parametrize("method", ["to_sklearn", "to_onnx"])
 def test_models_without_weights_say_so(model, method):
     X, y = blobs()

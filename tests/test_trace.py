@@ -292,6 +292,16 @@ def test_a_frame_names_its_features():
     assert trace(frame, TABLE["y"]).features == ("1", "height", "width")
 
 
+@pytest.mark.parametrize(("names", "bias"), [(["0", "1"], "bias"), (["bias", "1"], "bias'")])
+def test_the_bias_and_the_features_have_different_names(names, bias):
+    pd = pytest.importorskip("pandas")
+    run = trace(pd.DataFrame(TABLE["X"], columns=names), TABLE["y"])
+    assert run.features == (bias, *names)
+    columns = [f"x:{name}" for name in (bias, *names)]
+    assert run.to_frame()[columns].to_numpy().tolist() == [step.x.tolist() for step in run]
+    assert ",".join(columns) in run.to_csv()
+
+
 @pytest.mark.parametrize("multiclass", ["max", "ovr"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_kernel_trace_ends_with_the_coefficients_of_fit(classes, multiclass):

@@ -112,9 +112,10 @@ class Exports:
         """Weights, intercepts and classes of a fitted model that has them."""
         fitted: Any = self
         classes = fitted.classes_
-        if not hasattr(self, "coef_"):
+        linear = hasattr(self, "coef_")
+        if not linear or len(fitted.coef_) != (classes.size if classes.size > 2 else 1):
             raise ValueError(
-                f"`{method}` needs a model with one weight vector for each class; {type(self).__name__} has none, being a sum "
-                "over examples. Train an AveragedPerceptron instead."
+                f"`{method}` needs a model with one weight vector for each class; {type(self).__name__} has none, being a "
+                f"{'committee that votes' if linear else 'sum over examples'}. Train an AveragedPerceptron instead."
             )
         return fitted.coef_, fitted.intercept_, classes

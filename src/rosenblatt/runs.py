@@ -116,10 +116,10 @@ class Run:
 
     def finished(self) -> str:
         """Why no further epoch is needed; empty if one is."""
-        if len(self.done) >= self.epochs:
-            return "epochs"
         if self.done and self.done[-1].mistakes == 0 and self.done[-1].updates == 0:
             return "no mistakes"
+        if len(self.done) >= self.epochs:
+            return "epochs"
         if self.tol is not None:
             best, waiting = -float("inf"), 0
             for epoch in self.done:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from . import protocol
 from .model import Model
+from .stopping import asked_to_stop
 from .table import Table
 
 __all__ = ["History", "Schedule", "accuracy", "length", "margins", "smallest_margin", "train", "wrong"]
@@ -39,7 +40,7 @@ class History:
     losses: list[float] = dataclasses.field(default_factory=list)
     scores: list[float] = dataclasses.field(default_factory=list)
     stopped: str = "max_iter"
-    """Why training ended: "no mistakes", "cycle", "tol" or "max_iter"."""
+    """Why training ended: "no mistakes", "cycle", "tol", "interrupted" or "max_iter"."""
     cycle: Codes | None = None
     """How often each example (and rival class) was added on the way back to earlier weights: a proof of inseparability."""
     distance: float = math.inf
@@ -118,6 +119,9 @@ def train(
             )
         if history.mistakes[-1] == 0 and history.updates[-1] == 0:
             history.stopped = "no mistakes"
+            break
+        if asked_to_stop():
+            history.stopped = "interrupted"
             break
         if watch is not None and watch.returned(model, rng):
             history.cycle = watch.prove(model, schedule, table, y, weight, in_order)

@@ -33,8 +33,8 @@ def process(*arguments, **options):
     """Run a command as a process of its own."""
     source = str(Path(rosenblatt.__file__).parent.parent)
     return subprocess.Popen(
-        [sys.executable, "-m", "rosenblatt.cli", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": source}, **options,
+        [sys.executable, "-m", "rosenblatt.cli", *map(str, arguments)], stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": source}, **{"stdout": subprocess.PIPE, **options},
     )  # fmt: skip
 
 

@@ -4,6 +4,8 @@ import json
 import shutil
 import signal
 import subprocess
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -108,6 +110,35 @@ def test_predictions_go_to_a_file_at_once_or_not_at_all(folder, tmp_path):
     call("predict", folder / "two.model", bad, "-o", place, code=2)
     assert place.read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers", "bad.csv"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["predict", "two.model", "test.csv", "-o"],
+        ["evaluate", "two.model", "test.csv", "--roc"],
+        ["stream", "train.csv", "-m"],
+        ["trace", "train.csv", "-o"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_place_that_does_not_exist(command, folder, tmp_path):
+    result = call(*(folder / word if "." in word else word for word in command), tmp_path / "absent" / "x", code=2)
+    assert f"there is no folder {tmp_path / 'absent'}" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize(
+    "command",
+    [["predict", "two.model", "test.csv"], ["inspect", "two.model"], ["--version"], ["train", "--help"]],
+    ids=str,
+)
+def test_standard_output_that_is_full(command, folder):
+    with Path("/dev/full").open("w") as full:
+        running = process(*command, cwd=folder, stdout=full)
+        _, errors = running.communicate(timeout=60)
+    assert (running.returncode, errors) == (1, "rosenblatt: No space left on device\n")
 
 
 def test_predicting_needs_no_labels(folder, tmp_path):
@@ -281,6 +312,22 @@ def test_an_interrupted_stream_saves_its_model(tmp_path):
     assert rb.load(model).examples_ >= 128
 
 
+def test_an_interrupted_stream_does_not_wait_for_more(tmp_path):
+    model = tmp_path / "live.model"
+    running = process("stream", "-", "--format", "svmlight", "-m", model, stdin=subprocess.PIPE)
+    running.stdin.write(svmlight(tmp_path / "data.svm").read_text())
+    running.stdin.flush()
+    for line in running.stdout:
+        if line.split()[0] == "256":
+            break
+    time.sleep(1)  # it has learned all and waits
+    running.send_signal(signal.SIGINT)
+    running.wait(timeout=30)
+    _, errors = running.communicate()
+    assert running.returncode == 130, errors
+    assert rb.load(model).examples_ == 300
+
+
 # ---- trace and certify ----
 
 POINTS = "x,z,label\n1,1,-1\n3,2,1\n2,4,1\n3,4,1\n2,3,-1\n"
@@ -306,6 +353,31 @@ def test_the_forms_of_a_trace(form, words, points, tmp_path):
     place = tmp_path / "steps"
     call("trace", points, "--to", form, "-o", place)
     assert words in place.read_text()
+
+
+def test_svmlight_files_count_from_one_where_no_zero_is_used(tmp_path):
+    path = tmp_path / "points.svm"
+    path.write_text("1 1:2 2:3\n-1 1:-1 2:1\n")
+    run = json.loads(call("trace", path, "--to", "json", "--init=-1,0,0").stdout)
+    assert run["features"] == ["1", "x1", "x2"]
+    assert run["steps"][0]["x"] == [1, 2, 3]
+    run = json.loads(call("trace", path, "--to", "json", "--zero-based").stdout)
+    assert run["features"] == ["1", "x0", "x1", "x2"]
+    path.write_text("1 0:2 2:3\n-1 0:-1 2:1\n")
+    assert json.loads(call("trace", path, "--to", "json").stdout)["features"] == ["1", "x0", "x1", "x2"]
+
+
+def test_columns_without_a_header_and_the_bias_have_different_names(tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_text("5,1,-1\n3,2,1\n2,4,1\n")
+    text = call("trace", path, "--to", "csv", "--no-header").stdout
+    assert "x:bias,x:0,x:1,correct" in text.splitlines()[0]
+
+
+def test_a_trace_of_categories_has_their_names(tmp_path):
+    path = tmp_path / "colours.csv"
+    path.write_text("size,colour,label\n1,red,x\n2,blue,y\n3,red,x\n")
+    assert "x:1,x:size,x:colour=red,x:colour=blue" in call("trace", path, "--to", "csv").stdout
 
 
 def test_a_trace_of_another_algorithm(points):

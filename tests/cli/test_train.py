@@ -1,10 +1,12 @@
 """`train`: from a file to a model, its options, its interruption, and what it says about bad input."""
 
 import json
+import random
 import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -156,6 +158,14 @@ def test_training_stops_when_nothing_is_left_to_learn(tmp_path, model):
     assert facts["stopped"] == "no mistakes"
     assert facts["epochs"][-1]["mistakes"] == 0
     assert rb.load(model).converged_
+    again = ["train", tmp_path / "data.svm", "-m", model, "--epochs", len(facts["epochs"])]
+    assert (
+        answer(*again, "-a", "perceptron", "--set", "tol=none")["stopped"] == "no mistakes"
+    )  # in the last one allowed
+    assert rb.load(model).converged_
+    finished = call(*again, "--resume", code=2).stderr
+    assert "finished (no mistakes)" in finished
+    assert "Raise it" not in finished
 
 
 def test_training_stops_when_nothing_improves(tmp_path, model):
@@ -191,6 +201,16 @@ def test_class_weights(tmp_path, model):
     path = numbers(tmp_path / "data.csv")
     answer("train", path, "-m", model, "--set", "class_weight=balanced")
     assert answer("evaluate", model, path)["accuracy"] > 0.8
+
+
+def test_columns_to_ignore(data, model):
+    facts = answer("train", data, "-m", model, "--types", "colour=ignore,width=ignore")
+    assert facts["features"] == 2
+    assert list(rb.load(model).encoder_.columns) == ["height", "depth"]
+    facts = answer("train", data, "-m", model, "--types", "label=ignore,height=category")  # the last one that is left
+    assert sorted(facts["classes"]) == ["blue", "green", "red"]
+    everything = ",".join(f"{name}=ignore" for name in ("height", "width", "depth", "colour", "label"))
+    assert "besides the label" in call("train", data, "-m", model, "--types", everything, code=2).stderr
 
 
 def test_the_report(data, model, tmp_path):
@@ -269,6 +289,8 @@ def test_resume_with_more_epochs_and_with_new_data(tmp_path, model, data):
         (["--set", "eta0=3"], "--set cannot change a model"),
         (["--bits", "12"], "--bits is part of the model"),
         (["--label", "height"], "--label is part of the model"),
+        (["--one-based"], "--one-based is part of the model"),
+        (["--zero-based"], "--zero-based is part of the model"),
     ],
 )
 def test_resume_does_not_change_a_model(options, words, data, model):
@@ -291,6 +313,66 @@ def test_a_real_interrupt_saves_what_was_learned(tmp_path, model):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.model", "data.svm"]
 
 
+@pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "learner",
+    [["batch", "--set", "epsilon=1e-300"], ["pocket"], ["kernel"], ["kernel", "--set", "budget=20"]],
+    ids=["batch", "pocket", "kernel", "budget"],
+)
+def test_an_interrupt_of_a_learner_of_whole_sets(learner, signal_sent, tmp_path, model):
+    path, rng = tmp_path / "noise.csv", random.Random(0)
+    path.write_text("".join(f"{rng.gauss(0, 1)},{rng.gauss(0, 1)},{rng.choice('ab')}\n" for _ in range(2000)))
+    running = process("train", path, "-m", model, "--epochs", 10_000_000, "-a", *learner)
+    running.stderr.readline()  # what it reads
+    time.sleep(3)
+    running.send_signal(signal_sent)
+    output, errors = running.communicate(timeout=30)
+    assert running.returncode == 130, errors
+    assert f"{model} holds what was learned so far" in errors
+    assert "can only be trained anew" in errors
+    assert "ended by: interrupted" in output
+    assert rb.load(model).mistakes_ > 0
+
+
+def test_an_interrupt_of_a_kernel_in_mid_epoch(tmp_path, model, monkeypatch):
+    path = numbers(tmp_path / "data.csv", count=1000)
+    asks = iter([False, True])  # after the first block, the second, and from then on
+    monkeypatch.setattr(
+        _learning.Interrupt, "asked", property(lambda _: next(asks, True), lambda _, value: None), False
+    )
+    call("train", path, "-m", model, "-a", "kernel", "--set", "block_size=300", code=130)
+    run = rb.load(model).training_["run"]
+    assert (run["stopped"], run["done"], run["current"]["examples"]) == ("interrupted", [], 600)
+
+
+def test_an_interrupt_while_standard_input_is_waited_for(tmp_path, model):
+    path = svmlight(tmp_path / "data.svm")
+    running = process("train", "-", "--format", "svmlight", "-m", model, stdin=subprocess.PIPE)
+    running.stdin.write(path.read_text() + "+1 3:1 4:")  # the rest of the line is yet to come
+    running.stdin.flush()
+    running.stderr.readline()
+    time.sleep(3)
+    running.send_signal(signal.SIGINT)
+    running.wait(timeout=30)
+    output, errors = running.communicate()
+    assert running.returncode == 130, errors
+    assert "holds what was learned so far" in errors
+    assert "examples   300" in output
+    assert rb.load(model).examples_ == 300
+
+
+def test_an_interrupt_before_anything_is_learned(tmp_path, model):
+    running = process("train", "-", "--format", "svmlight", "-m", model, "-a", "pocket", stdin=subprocess.PIPE)
+    running.stdin.write("1 1:2\n-1 1:1\n")
+    running.stdin.flush()
+    running.stderr.readline()
+    time.sleep(1)
+    running.send_signal(signal.SIGTERM)
+    assert "before anything was learned" in running.communicate(timeout=30)[1]
+    assert running.returncode == 130
+    assert not model.exists()
+
+
 # ---- bad input ----
 
 
@@ -311,6 +393,8 @@ def test_a_real_interrupt_saves_what_was_learned(tmp_path, model):
         (["--epochs", "0"], "--epochs"),
         (["--holdout", "2"], "--holdout"),
         (["--resume"], "a.model"),
+        (["--shards", "4"], "--shards goes with --dask"),
+        (["--mixing", "mistakes"], "--mixing goes with --dask"),
         (["--set", "on_zero=keep"], "on_zero"),
     ],
 )
@@ -371,6 +455,12 @@ def test_places_that_cannot_be_written(data, tmp_path):
         assert "No space left on device" in result.stderr
         result = call("train", data, "-m", tmp_path / "a.model", "-q", "--report", "/dev/full", code=1)
         assert "No space left on device" in result.stderr
+
+
+@pytest.mark.parametrize("test", ["absent.csv", "no*match.csv", "."])
+def test_a_test_file_that_is_not_there_is_noticed_before_training(test, data, model, tmp_path):
+    assert str(tmp_path / test) in call("train", data, "-m", model, "--test", tmp_path / test, code=2).stderr
+    assert not model.exists()
 
 
 def test_a_test_file_with_a_label_of_its_own(data, model, tmp_path):

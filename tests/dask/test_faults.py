@@ -110,6 +110,105 @@ def test_a_worker_that_hangs_is_not_waited_for(expected, in_epoch, monkeypatch, 
     assert_same_model(made, expected)
 
 
+def lazy_parts():
+    """The same rows as 12 partitions that can be computed again."""
+    import dask
+
+    return [dask.delayed(lambda k: (X[k::12], Y[k::12]))(k) for k in range(12)]
+
+
+@pytest.mark.parametrize("data", ["lazy partitions", "an array"])
+def test_all_workers_lost_and_another_comes(in_epoch, tmp_path, data):
+    """Dask goes on waiting for those that tasks were meant for; we do not."""
+    with machines(tmp_path / "scheduler.json", 2) as (own, _, workers):
+        arguments = (lazy_parts(),) if data == "lazy partitions" else (X, Y)
+        before = rd.AveragedPerceptron(**SETTINGS).fit(*arguments, client=own)
+
+        def replace():
+            for process in workers:
+                process.kill()
+            command = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file"]
+            workers.append(subprocess.Popen([*command, str(tmp_path / "scheduler.json"), "--no-nanny"], stderr=-3))
+
+        todo = in_epoch(2, replace)
+        made = rd.AveragedPerceptron(**SETTINGS).fit(*arguments, client=own)
+        assert not todo
+        for process in workers[:2]:
+            process.wait()
+    assert_same_model(made, before)
+
+
+@pytest.mark.parametrize("data", ["lazy partitions", "an array", "files"])
+def test_all_workers_lost_and_none_comes(in_epoch, monkeypatch, tmp_path, data):
+    monkeypatch.setattr(_data, "seconds_without_workers", lambda: 1.0)
+    monkeypatch.setattr(_data, "SILENCE", 3.0)
+    files = [svmlight(tmp_path / f"{k}.svm", 200, seed=k) for k in range(3)]
+    arguments = {"lazy partitions": (lazy_parts(),), "an array": (X, Y), "files": (files,)}[data]
+    with machines(tmp_path / "scheduler.json", 2) as (own, _, workers):
+        todo = in_epoch(2, lambda: [process.kill() for process in workers])
+        with pytest.raises(rd.ClusterError, match=r"lost all of its own, .*; 1 of at most 4 epochs were done"):
+            rd.AveragedPerceptron(**SETTINGS).fit(*arguments, client=own)
+        assert not todo
+
+
+def _fails(error):
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (RuntimeError("my own trouble"), RuntimeError, "my own trouble"),
+        (KeyError("x"), KeyError, "x"),
+        (
+            FileNotFoundError(2, "No such file", "rows.npy"),
+            rd.ClusterError,
+            r"under the same names as here; .*rows\.npy",
+        ),
+    ],
+    ids=["own", "key", "file"],
+)
+def test_what_goes_wrong_while_loading_is_said(client, error, kind, message):
+    import dask
+
+    with pytest.raises(kind, match=message):
+        rd.Perceptron().fit([dask.delayed(_fails)(error)], client=client)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="interrupts cannot be held on Windows")
+@pytest.mark.slow
+def test_an_interrupt_from_the_terminal(tmp_path):
+    """It goes to workers, too, but only who trains heeds it."""
+    data, model = svmlight(tmp_path / "data.svm", 2000), tmp_path / "m.model"
+    command = [
+        sys.executable,
+        "-m",
+        "rosenblatt.cli",
+        "train",
+        data,
+        "-m",
+        model,
+        "--dask",
+        "local:2",
+        "-q",
+        "-e",
+        "100000",
+    ]
+    running = subprocess.Popen(
+        [*map(str, command), "--set", "tol=none"], start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not model.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert said.splitlines() == [
+        f"rosenblatt: warning: interrupted; {model} holds what was learned so far. Go on with --resume."
+    ]
+    assert rb.load(model).n_iter_ >= 1
+
+
 def test_a_worker_that_comes_later_gets_its_part(client, expected):
     cluster, had = client.cluster, []
 

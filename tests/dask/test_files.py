@@ -1,7 +1,9 @@
 """Files on a cluster: cut into ranges of bytes, they give the examples, labels and features that one machine reads."""
 
 import gzip
+import itertools
 import json
+import re
 
 import numpy as np
 import pytest
@@ -20,11 +22,8 @@ SETTINGS = {"max_iter": 3, "tol": None}
 def pieces(path, size, **options):
     """All parts of a file, read apart."""
     stream = open_stream(path, **options)
-    cuts = spans.split(str(path), size, stream.format)
-    if spans.needs_scan(stream.format):
-        cuts = spans.scan(str(path), size, stream.format)
-    elif stream.format != "parquet":
-        cuts = [spans.aligned(str(path), span) for span in cuts]
+    cuts = spans.split(str(path), range(size, path.stat().st_size, size), stream.format)
+    cuts = [span for span in cuts if span[0] < span[1]]
     for span in cuts:
         part = open_stream(path, span=span, encoder=stream.encoder, **options)
         for batch in part:
@@ -81,6 +80,77 @@ def test_shards_of_files_are_their_bytes(client, tmp_path):
     assert len(cut.history_[0]["shard_mistakes"]) >= 7
     assert cut.history_[0]["examples"] == 250
     assert cut.to_local().score(X, y) > 0.7  # each file follows a rule of its own
+
+
+def sizes(client, paths, shards=None, **reading):
+    made = rd.Perceptron(max_iter=1, tol=None, shards=shards).fit(paths, client=client, reading=reading)
+    return made.training_["shards"]["examples"]
+
+
+@pytest.mark.parametrize("ending", ["", "\n"])
+@pytest.mark.parametrize("kind", ["csv", "quoted.csv", "bare.csv", "tsv", "svm", "vw", "jsonl"])
+def test_shards_of_files_are_as_many_as_asked_for_and_alike(client, tmp_path, kind, ending):
+    row = {
+        "csv": "{0},{1}", "quoted.csv": '{0},"{1}"', "bare.csv": "{0},{1}", "tsv": "{0}\t{1}", "svm": "{1} 1:{0}",
+        "vw": "{1} |a x:{0}", "jsonl": '{{"x": {0}, "label": {1}}}',
+    }[kind]  # fmt: skip
+    names = {"csv": ["x,label"], "quoted.csv": ['"x","label"'], "tsv": ["x\tlabel"]}.get(kind, [])
+    path = tmp_path / f"a.{kind}"
+    path.write_text("\n".join([*names, *(row.format(1001 + k, 2 * (k % 2) - 1) for k in range(301))]) + ending)
+    for shards in (2, 3, 7, 50):
+        found = sizes(client, path, shards)
+        assert len(found) == shards
+        assert sum(found) == 301
+        assert min(found) >= 301 // shards - 2
+        assert max(found) <= 301 // shards + 3
+
+
+def test_files_have_no_more_shards_than_lines(client, tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1\n0 2:1\n1 3:1\n")
+    (tmp_path / "a.csv").write_text("x,label\n1,a\n2,b\n3,a\n")
+    for name in ("a.svm", "a.csv"):
+        for shards in (None, 100):
+            assert sizes(client, tmp_path / name, shards) == [1, 1, 1]
+    (tmp_path / "b.svm").write_text("1 1:1\n0 2:1\n" * 9)
+    assert len(sizes(client, tmp_path / "b.svm", 13)) == 13
+
+
+def test_shards_of_several_files(client, tmp_path):
+    lines = [f"{k % 2} 1:{k}\n" for k in range(1000, 1300)]
+
+    def write(*ends):
+        for number, (a, b) in enumerate(itertools.pairwise(ends)):
+            (tmp_path / f"{number}.svm").write_text("".join(lines[a:b]))
+        return sizes(client, [tmp_path / f"{number}.svm" for number in range(len(ends) - 1)], 3)
+
+    assert write(0, 300) == [100, 100, 100]
+    assert write(0, 150, 300) == [100, 100, 100]
+    assert write(0, 95, 205, 300) == [95, 110, 95]  # no splinters of a few lines
+    assert write(0, 30, 60, 90, 120, 150, 180, 210, 240, 270, 300) == [90, 120, 90]
+    assert write(0, 0, 300, 300) == [100, 100, 100]
+
+
+def test_shards_of_row_groups_are_alike(client, tmp_path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table = pa.table({"x": np.arange(90.0), "text": ["the same words"] * 90, "label": np.arange(90) % 2})
+    parquet.write_table(table, tmp_path / "t.parquet", row_group_size=10)
+    assert sizes(client, tmp_path / "t.parquet", 3) == [30, 30, 30]
+    assert sizes(client, tmp_path / "t.parquet", 100) == [10] * 9
+
+
+def test_an_open_quote_is_named_by_its_file(client, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,label\n" + '1,"a"\n2,"b"\n' * 20 + '3,"a\n')
+    with pytest.raises(BadData, match=r"a\.csv, line 42: A quote must be closed"):
+        sizes(client, path, 3)
+
+
+def test_interactions_must_be_pairs(client, tmp_path):
+    for wrong in ("height*width", "hw"):
+        with pytest.raises(BadData, match=f"must be pairs of columns, .*; got '{re.escape(wrong)}'"):
+            sizes(client, numbers(tmp_path / "n.csv", 20), interactions=[wrong])
 
 
 def write_words(path, count=120):
@@ -150,6 +220,25 @@ def test_validation_files(client, tmp_path):
     path, other = svmlight(tmp_path / "a.svm", 200), svmlight(tmp_path / "b.svm", 50, seed=0)
     made = rd.Perceptron(**SETTINGS).fit(path, client=client, validation=str(other))
     assert made.history_[0]["held_out"] == 50
+    epochs = []
+    strange = tmp_path / "strange.svm"
+    strange.write_text("7 1:1\n8 2:1\n")
+    for wrong, words in ((strange, "must have labels of the shards, -1, 1; got 7, 8"), (tmp_path / "no.svm", "no.svm")):
+        with pytest.raises((ValueError, OSError), match=words):
+            rd.train(rb.Perceptron(), path, client=client, validation=str(wrong), on_epoch=epochs.append)
+    assert not epochs
+
+
+def test_validation_goes_by_the_columns_of_files(client, tmp_path):
+    import pandas as pd
+
+    frame = pd.read_csv(numbers(tmp_path / "a.csv"))[["height", "width", "depth", "label"]]
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    X, y = frame.drop(columns="label"), frame["label"]
+    learner = rd.Perceptron(**SETTINGS)
+    expected = learner.fit(tmp_path / "a.csv", client=client, validation=(X, y)).history_[0]["held_out_mistakes"]
+    turned = learner.fit(tmp_path / "a.csv", client=client, validation=(X[X.columns[::-1]], y))
+    assert turned.history_[0]["held_out_mistakes"] == expected
 
 
 # ---- commands ----
@@ -183,6 +272,19 @@ def test_refusals_of_the_command(client, tmp_path, monkeypatch):
         "train", path, "-m", tmp_path / "m", "--epochs", 4, "--resume", "--dask", client.scheduler.address, code=2
     )
     assert "goes on where a run on a cluster stopped" in resumed.stderr
+    here = ["train", path, "-m", tmp_path / "m", "--dask", client.scheduler.address, "--quiet"]
+    call(*here, "--epochs", 1, "--shards", 4)
+    assert "its `shards` is 4, not 5" in call(*here, "--resume", "--epochs", 2, "--shards", 5, code=2).stderr
+
+
+def test_words_go_on_from_a_checkpoint(client, tmp_path):
+    path = write_words(tmp_path / "words.csv")
+    whole, cut = tmp_path / "whole.model", tmp_path / "cut.model"
+    settings = ["--dask", client.scheduler.address, "--quiet"]
+    call("train", path, "-m", whole, "--epochs", 3, "--set", "tol=None", *settings)
+    call("train", path, "-m", cut, "--epochs", 1, "--set", "tol=None", *settings)
+    call("train", path, "-m", cut, "--epochs", 3, "--resume", *settings)
+    assert_same_model(rb.load(cut), rb.load(whole))
 
 
 def test_the_log_of_the_service_is_learned_anew(client, tmp_path):
@@ -202,4 +304,8 @@ def test_the_log_of_the_service_is_learned_anew(client, tmp_path):
     assert facts["examples"] == 80
     made = rb.load(model)
     assert sum(made.predict_one(x) == label for x, label in pairs) >= 76
+    for place in (tmp_path, tmp_path / "absent" / "again.model"):  # said at once: there is no cluster at that address
+        refused = call("replay", log, "--dask", "tcp://127.0.0.1:9", "-o", place, code=2)
+        assert "cannot be written" in refused.stderr
+    assert "--shards goes with --dask" in call("replay", log, "--shards", 4, code=2).stderr
     assert "mistakes" in call("replay", log, "--dask", client.scheduler.address, "-a", "passive").stdout

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
 import rosenblatt.dask as rd
@@ -78,6 +79,74 @@ def test_predictions_of_collections(client, expected):
     assert expected.score(X, Y) == local.score(X, Y)
 
 
+def test_scores_of_collections(client, expected):
+    import pandas as pd
+
+    names, weights = list("abcdef"), np.random.default_rng(0).random(Y.size)
+    blocks, labels, aligned = da.from_array(X, chunks=(50, 3)), da.from_array(Y, chunks=40), da.from_array(Y, chunks=50)
+    frame = dd.from_pandas(pd.DataFrame(X, columns=names).assign(label=Y, weight=weights), npartitions=3)
+    rows, y, both = frame[names], frame["label"], frame[[*names, "label"]]
+    named = rd.AveragedPerceptron(**SETTINGS).fit(rows, y, client=client)
+    arrays = [
+        (blocks, labels),
+        (blocks, Y),
+        (X, labels),
+        (blocks[aligned >= 0], aligned),
+        (blocks, aligned[aligned >= 0]),
+    ]
+    weighted = [(blocks, labels, da.from_array(weights, chunks=160)), (blocks, labels, weights), (X, Y, weights)]
+    frames = [(rows, y), (rows, Y), (both, "label"), (both.compute(), "label")]
+    weighted_frames = [(rows, y, frame["weight"]), (rows, Y, weights), (both, "label", frame["weight"])]
+    for model, all_alike, by_weight in ((expected, arrays, weighted), (named, frames, weighted_frames)):
+        right = model.predict(X if model is expected else rows.compute()) == Y
+        for given in all_alike:
+            assert model.score(*given) == right.mean()
+        for given in by_weight:
+            assert model.score(*given) == pytest.approx(np.average(right, weights=weights)) != right.mean()
+    for model, wrong, words in (
+        (expected, (blocks, labels[:40]), "got 160 and 40"),
+        (expected, (blocks, labels, 0 * labels), "weights are not all 0"),
+        (named, (rows, y.repartition(npartitions=1)), "got 3 and 1"),
+        (named, (rows, y[y > 0]), "X and y must have the same number of rows; a partition has"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.score(*wrong)
+
+
+def test_predictions_of_partitions_without_rows(client, expected):
+    import pandas as pd
+
+    few = np.arange(Y.size) < 30
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcdef")).assign(label=Y, few=few), npartitions=3)
+    some, mask = frame[frame["few"]].drop(columns="few"), da.from_array(few, chunks=50)
+    named = rd.AveragedPerceptron(**SETTINGS).fit(some, "label", client=client)
+    assert named.score(some, "label") == named.score(pd.DataFrame(X[few], columns=list("abcdef")), Y[few])
+    blocks = da.from_array(X, chunks=(50, 6))[mask]
+    assert expected.predict(blocks).compute().tolist() == expected.predict(X[few]).tolist()
+    assert expected.decision_function(blocks).compute().shape == (30, 3)
+
+
+def test_bags_are_predicted_item_by_item(client, expected):
+    rows = bag.from_sequence(X[:9].tolist(), npartitions=2)
+    with pytest.raises(ValueError, match="got a Bag"):
+        expected.predict(rows)
+    assert rows.map(expected.to_local().predict_one).compute() == expected.predict(X[:9]).tolist()
+
+
+def test_bags_with_empty_partitions(client):
+    pairs = list(zip(X.tolist(), Y.tolist(), strict=True))
+    parts = [PARTS[0], (X[:0], Y[:0]), PARTS[1]]
+    shards = bag.from_delayed([dask.delayed(part) for part in (pairs[:20], [], pairs[20:60])])
+    made = rd.Perceptron(**SETTINGS).fit(shards, client=client)
+    assert made.coef_.tobytes() == rd.Perceptron(**SETTINGS).fit(parts, client=client).coef_.tobytes()
+
+
+def test_rows_may_be_tuples(client):
+    rows = [tuple(row) for row in X[:, :2].tolist()]
+    made = rd.Perceptron(**SETTINGS).fit(rows, Y, client=client)
+    assert made.coef_.tobytes() == rd.Perceptron(**SETTINGS).fit(X[:, :2], Y, client=client).coef_.tobytes()
+
+
 @pytest.mark.parametrize("name", ["Perceptron", "PassiveAggressive", "Winnow", "AROW"])
 def test_one_shard_is_the_run_of_one_machine(client, name):
     options = {"balanced": True, "eta": 0.1} if name == "Winnow" else {}
@@ -123,6 +192,11 @@ def test_odd_shards(client):
         ([(X[:0], Y[:0])] * 2, "hold none"),
         ([(X, Y), (np.where(X[3, 1] == X, np.nan, X), Y)], "partition 1: .*must be finite"),
         ([delayed(3), delayed((X, Y))], "must be a pair"),
+        ([(X, np.where(Y == 2, np.nan, Y))], "partition 0 has nan among them"),
+        ([(X, np.where(Y == 2, 2.5, Y))], "partition 0 has 2.5 among them"),
+        ([(X, Y, np.ones(159))], "X and sample_weight must have the same number of rows; partition 0 has 160 and 159"),
+        ([(X, Y, np.ones(0))], "X and sample_weight must have the same number of rows; partition 0 has 160 and 0"),
+        (delayed((X, Y)), r"must be in a list; got a single Delayed.*Call fit\(\[X\]\)"),
     ],
 )
 def test_bad_shards(client, parts, match):
@@ -147,6 +221,45 @@ def test_wrong_options(client):
         rd.Perceptron().fit(X, client=client)
 
 
+def test_columns_that_do_not_fit_are_named(client):
+    import pandas as pd
+
+    blocks, labels = da.from_array(X, chunks=(50, 6)), da.from_array(Y, chunks=50)
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcdef")).assign(label=Y), npartitions=4)
+    ones = dd.from_pandas(pd.Series(np.ones(160)), npartitions=2)
+    pairs = bag.from_sequence([({"a": 1.0}, 1), ({"b": 1.0}, 0)], npartitions=2)
+    for X_, y, weights, words in (
+        (X, Y, np.ones(159), "X and sample_weight must have the same number of rows; got 160 and 159"),
+        (blocks, labels[labels > 0], None, "X and y must have the same number of rows; partition . has"),
+        (frame, "label", np.ones(160), "sample_weight must be a Dask series; got a ndarray"),
+        (frame, "label", "a", "sample_weight must be a Dask series; got a str"),
+        (frame, "label", ones, "X and sample_weight must have the same partitions; got 4 and 2"),
+        (PARTS, None, np.ones(160), "sample_weight must be left out for partitions"),
+        (PARTS, Y, None, "y must be left out for partitions"),
+        (pairs, None, np.ones(2), "sample_weight must be left out for a bag"),
+        ("a.svm", None, np.ones(2), "sample_weight must be left out for files"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            rd.Perceptron().fit(X_, y, sample_weight=weights, client=client)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "partitions", "match"),
+    [
+        ([({"a": 1.0}, 1), ([1.0], 0)], 1, "must all be dicts"),
+        ([({"a": 1.0}, 1), ([1.0], 0)], 2, "must all be dicts"),
+        ([([1.0], 1), ({"a": 1.0}, 0)], 1, "must all be dicts"),
+        ([([1.0, 2.0], 1), ([1.0], 0)], 1, "all sequences of as many numbers; partition 0 has others"),
+        ([(["red"], 1), ([1.0], 0)], 1, "all sequences of as many numbers"),
+        ([(1.0, 1), (2.0, 0)], 1, "all sequences of as many numbers"),
+        ([({"a": 1.0}, 1), ({"b": 1.0}, "no")], 1, "labels must all be of one type"),
+    ],
+)
+def test_bad_bags(client, pairs, partitions, match):
+    with pytest.raises(ValueError, match=match):
+        rd.Perceptron(max_iter=2, tol=None).fit(bag.from_sequence(pairs, npartitions=partitions), client=client)
+
+
 def test_validation_of_ones_own_stops_training(client):
     noise = np.random.default_rng(0).integers(0, 3, Y.size)
     here = rd.Perceptron(n_iter_no_change=2, tol=0.5).fit(X, Y, validation=(X, noise), client=client)
@@ -156,6 +269,76 @@ def test_validation_of_ones_own_stops_training(client):
     assert here.n_iter_ == there.n_iter_ <= 5
     assert [epoch["held_out_mistakes"] for epoch in here.history_] == [e["held_out_mistakes"] for e in there.history_]
     assert here.training_["run"]["stopped"] == "no improvement"
+
+
+def held_out(made):
+    return [(epoch["held_out"], epoch["held_out_mistakes"]) for epoch in made.history_]
+
+
+def test_validation_goes_by_the_names_of_features(client):
+    import pandas as pd
+
+    names, learner = list("abcdef"), rd.Perceptron(**SETTINGS)
+    frame = pd.DataFrame(X, columns=names).assign(label=Y)
+    turned = frame[["label", *reversed(names)]]
+    shards = dd.from_pandas(frame, npartitions=3)
+    expected = held_out(learner.fit(shards, "label", validation=(X, Y), client=client))
+    for validation in (
+        (turned.drop(columns="label"), Y),
+        (dd.from_pandas(turned, npartitions=2), "label"),
+    ):
+        assert held_out(learner.fit(shards, "label", validation=validation, client=client)) == expected
+    with pytest.raises(ValueError, match="must have the columns of the shards, a, b, c, d, e, f; got g, b, c, d, e, f"):
+        learner.fit(shards, "label", validation=(frame[names].rename(columns={"a": "g"}), Y), client=client)
+
+
+def test_validation_by_bags_of_dicts(client):
+    rows = [dict(zip("abcdef", x, strict=True)) for x in X.tolist()]
+    turned = [dict(reversed(row.items())) | {"unknown": 9.0} for row in rows]
+    shards, others = (
+        bag.from_sequence(list(zip(part, Y.tolist(), strict=True)), npartitions=3) for part in (rows, turned)
+    )
+    learner = rd.Perceptron(**SETTINGS)
+    expected = held_out(learner.fit(shards, validation=(X, Y), client=client))
+    assert held_out(learner.fit(shards, validation=(others, None), client=client)) == expected
+    with pytest.raises(ValueError, match="`validation` may be a bag of dicts where"):
+        learner.fit(X, Y, validation=(others, None), client=client)
+
+
+def test_bad_validation(client):
+    learner = rd.Perceptron(**SETTINGS)
+    blocks = da.from_array(X, chunks=(50, 6))
+    with pytest.raises(ValueError, match="must have the same number of rows; got 160 and 50"):
+        learner.fit(X, Y, validation=(X, Y[:50]), client=client)
+    for rows, labels in ((X, Y.astype(str)), (blocks, da.from_array(Y.astype(str), chunks=50))):
+        with pytest.raises(ValueError, match=r"must have labels of the shards, 0, 1, 2; got '\d', '\d', '\d'\."):
+            learner.fit(X, Y, validation=(rows, labels), client=client)
+    with pytest.raises(ValueError, match="must have labels of the shards, 0, 1, 2; got none"):
+        learner.fit(X, Y, validation=(X[:0], Y[:0]), client=client)
+    with pytest.warns(UserWarning, match=r"the label 3 is none of the model's \(0, 1, 2\)"):
+        learner.fit(X, Y, validation=(X, np.where(Y == 2, 3, Y)), client=client)
+    assert min(wrong for _, wrong in held_out(learner)) >= (Y == 2).sum()
+
+
+def test_the_last_epoch_allowed_may_be_the_one_without_mistakes(client):
+    rows = X[abs(X[:, 0] - X[:, 1]) > 0.3]
+    y = rows[:, 0] > rows[:, 1]
+    epochs = rd.Perceptron(max_iter=1000, tol=None).fit(rows, y, client=client).n_iter_
+    made = rd.Perceptron(max_iter=epochs).fit(rows, y, client=client)  # without a warning, which would be an error
+    assert made.mistakes_per_epoch_[-1] == 0
+    assert made.converged_
+    with pytest.warns(ConvergenceWarning):
+        assert not rd.Perceptron(max_iter=1).fit(rows, y, client=client).converged_
+
+
+def test_names_of_an_earlier_fit_are_forgotten(client):
+    import pandas as pd
+
+    made = rd.Perceptron(**SETTINGS).fit(pd.DataFrame(X, columns=list("abcdef")), Y, client=client)
+    assert made.feature_names_in_.tolist() == list("abcdef")
+    made.fit(X[:, :4], Y, client=client)
+    assert not hasattr(made, "feature_names_in_")
+    assert made.predict(X[:, :4]).shape == Y.shape
 
 
 def test_examples_set_aside_are_not_learned(client):
@@ -175,6 +358,10 @@ def test_weights_of_examples_and_classes(client):
     assert ours.coef_.tobytes() == same.coef_.tobytes()
     balanced = rd.Perceptron(**SETTINGS, class_weight="balanced").fit(X, Y, client=client)
     assert balanced.coef_.tobytes() != same.coef_.tobytes()
+    with pytest.raises(ValueError, match=r"The classes, \[0, 1, 2\], are not in class_weight"):
+        rd.Perceptron(**SETTINGS, class_weight={7: 1}).fit(X, Y, client=client)
+    with pytest.raises(ValueError, match="class_weight"):
+        rd.Perceptron(**SETTINGS, class_weight="even").fit(X, Y, client=client)
 
 
 def test_starting_weights(client, expected):
@@ -194,8 +381,62 @@ def test_checkpoints_go_on_bit_for_bit(client, tmp_path, expected):
     assert saved.predict(X).tolist() == expected.predict(X).tolist()
     with pytest.raises(ValueError, match=r"must be of this learner on these shards; .* its examples are others"):
         rd.AveragedPerceptron(**SETTINGS).fit(PARTS[:3], client=client, checkpoint=path)
-    with pytest.raises(ValueError, match="other parameters"):
+    with pytest.raises(ValueError, match="its learner is AveragedPerceptron, not Perceptron"):
         rd.Perceptron(**SETTINGS).fit(PARTS, client=client, checkpoint=path)
+    rb.AveragedPerceptron(**SETTINGS).fit(X, Y).save(path)
+    with pytest.raises(ValueError, match="it was trained on one machine"):
+        rd.AveragedPerceptron(**SETTINGS).fit(PARTS, client=client, checkpoint=path)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(client, tmp_path_factory):
+    path = tmp_path_factory.mktemp("checkpoint") / "run.model"
+    rd.Perceptron(**SETTINGS, shards=4).fit(X, Y, client=client, checkpoint=path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"random_state": 5}, "`random_state` is 4, not 5"),
+        ({"shuffle": False}, "`shuffle` is True, not False"),
+        ({"early_stopping": True}, "`validation_fraction` is 0.0, not 0.1"),
+        ({"class_weight": {0: 1, 1: 50, 2: 1}}, "`class_weight` is None, not {0: 1, 1: 50, 2: 1}"),
+        ({"fit_intercept": False}, "`fit_intercept` is True, not False"),
+        ({"eta0": 2.0}, "`eta0` is 1.0, not 2.0"),
+        ({"mixing": "mistakes"}, "`mixing` is 'uniform', not 'mistakes'"),
+        ({"shards": 5}, "`shards` is 4, not 5"),
+        ({"sample_weight": np.ones(len(Y))}, "its bytes are others"),
+        ({"y": np.where(np.arange(Y.size) < 9, 0, Y)}, "its labels are others"),
+    ],
+)
+def test_a_checkpoint_of_another_run_is_refused(client, checkpoint, change, words):
+    data = {name: change[name] for name in ("y", "sample_weight") if name in change}
+    settings = {**SETTINGS, "shards": 4, **{name: value for name, value in change.items() if name not in data}}
+    before = checkpoint.read_bytes()
+    with pytest.raises(ValueError, match="The checkpoint must be of this learner on these shards") as refused:
+        rd.Perceptron(**settings).fit(X, **{"y": Y, **data}, client=client, checkpoint=checkpoint)
+    assert words in str(refused.value)
+    assert checkpoint.read_bytes() == before
+
+
+def test_a_checkpoint_may_go_on_longer_and_stop_otherwise(client, checkpoint, tmp_path):
+    path = tmp_path / "run.model"
+    kept = rb.load(checkpoint)
+    for name in ("bytes", "labels"):  # checkpoints of earlier versions do not have them
+        kept.training_["shards"].pop(name, None)
+    kept.save(path)
+    settings = {**SETTINGS, "shards": 4, "max_iter": 50, "tol": 100.0, "n_iter_no_change": 4, "random_state": None}
+    made = rd.Perceptron(**settings).fit(X, Y, client=client, checkpoint=path)
+    run = made.training_["run"]
+    assert (run["tol"], run["patience"], run["epochs"], run["seed"]) == (100.0, 4, 50, 4)
+    assert (made.n_iter_, run["stopped"]) == (5, "no improvement")
+
+
+def test_a_checkpoint_that_cannot_be_written(client, tmp_path):
+    for path in (tmp_path, tmp_path / "absent" / "run.model"):
+        with pytest.raises(ValueError, match=r"cannot be written: .* Name a file in a folder that exists"):
+            rd.Perceptron(**SETTINGS).fit(X, Y, client=client, checkpoint=path)
 
 
 def test_rules_of_ones_own(client):

@@ -51,7 +51,7 @@ def svmlight(text, first=0, labelled=True):
                     raise Refused(line)
                 features[index] = features.get(index, 0.0) + value
             elif rest.startswith(b"qid"):
-                rest = rest.lstrip(bytes(range(33, 256)))
+                rest = re.sub(rb"^[^\x00-\x20#]+", b"", rest)
             else:
                 raise Refused(line)
         examples.append((label, dict(sorted(features.items()))))

@@ -51,6 +51,7 @@ NOISE = st.lists(
 @example(b"1 3:1 3:2 1:5\n", True, 1)
 @example(b"1 3:0.10000000000000000000000001 1:5\n", True, 40)
 @example(b"1:2\n", False, 3)
+@example(b"1 qid:3#7:8 9:9\n1 1:2\n", True, 40)
 def test_agrees_with_the_reference(tmp_path_factory, text, labelled, batch_bytes):
     path = write(tmp_path_factory.mktemp("fuzz"), text)
     try:
@@ -87,6 +88,14 @@ def test_long_unsorted_rows(tmp_path):
     indices, values = rng.integers(0, 300, 1000), rng.integers(1, 9, 1000)
     text = "1 " + " ".join(f"{i}:{v}" for i, v in zip(indices, values)) + "\n"
     assert parsed(write(tmp_path, text)) == reference.svmlight(text.encode())
+
+
+@pytest.mark.parametrize("pattern", [b" 5:1 6:2 7:3", b" 7:3 6:2 5:1", b" 5:1"])
+def test_a_long_row_that_repeats_its_columns(tmp_path, pattern):
+    """A million entries; sorting by halves was led astray by such rows, and took minutes."""
+    count = 1 << 20
+    (batch,) = open_stream(write(tmp_path, b"1" + pattern * count + b"\n"), threads=1)
+    assert batch.rows.values.tolist() == sorted(v * count for v in (1.0, 2.0, 3.0)[: batch.rows.values.size])
 
 
 def test_one_based(tmp_path):
@@ -163,6 +172,23 @@ def test_bad_lines_are_named(tmp_path, line, complaint):
         assert complaint in caught.value.message
         assert caught.value.line == 3001
         assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize("first", ["1 1:1e999", "1e999 1:1", "1 2:1e999 1:1"])
+@pytest.mark.parametrize("second", ["1 1:x", "oops"])
+def test_the_first_bad_line_is_named(tmp_path, first, second):
+    path = write(tmp_path, f"1 2:0.10000000000000000000000001 1:1\n{first}\n{second}\n")
+    with pytest.raises(BadData, match="1e999") as caught:
+        list(open_stream(path))
+    assert caught.value.line == 2
+
+
+def test_an_index_that_is_too_long_to_be_hashed(tmp_path):
+    (batch,) = open_stream(write(tmp_path, f"1 {'9' * 19}:1\n"), bits=10)
+    assert batch.rows.values.tolist() == [1.0]
+    with pytest.raises(BadData, match=r"up to 19 digits; got '9{20}:1'") as caught:
+        list(open_stream(write(tmp_path, f"1 {'9' * 20}:1\n"), bits=10))
+    assert "--bits" not in caught.value.message
 
 
 def test_index_zero_where_features_count_from_one(tmp_path):

@@ -316,6 +316,7 @@ def test_bad_rows_are_named(tmp_path, row, complaint):
     ("text", "complaint"),
     [
         ('{"a": 1, "y": 0}\n{"a": }\n', "JSON object"),
+        ('{"a": 1, "y": 0}\n{"a": 1, "y" 0}\n', r"JSON object; Expecting ':' delimiter at column 14\. Write"),
         ('{"a": 1, "y": 0}\n[1]\n', r"got \[1\]"),
         ('{"a": 1, "y": 0}\n{"a": "x", "y": 1}\n', "'a' must be a finite number"),
     ],
@@ -335,3 +336,57 @@ def test_missing_label_column(tmp_path):
 def test_names_that_come_twice(tmp_path):
     with pytest.raises(BadData, match="'a' comes twice"):
         open_stream(write(tmp_path, "a,a,y\n1,2,3\n"), header=True)
+    with pytest.raises(BadData, match="The names of columns must differ; 'b' comes twice"):
+        open_stream(write(tmp_path, "a,b,b,label\n1,2,3,p\n2,3,4,q\n"))
+    paths = [write(tmp_path, "a,b,y\n1,2,p\n"), write(tmp_path, "a,b,b,y\n1,2,3,q\n", "z.csv")]
+    with pytest.raises(BadData, match=r"z\.csv, line 1: The names of columns must differ; 'b' comes twice"):
+        list(open_stream(paths))
+
+
+@pytest.mark.parametrize("first", ["NA,NA,x", ",,x", "yes,yes,y"])
+def test_first_rows_that_repeat_a_value_are_no_header(tmp_path, first):
+    rest = "yes,no,y\nno,no,x\n" if "yes" in first else "1,2,x\n3,4,y\n"
+    assert len(labels_of(open_stream(write(tmp_path, f"{first}\n{rest}")))) == 3
+
+
+@pytest.mark.parametrize("word", ["inf", "-inf", "Infinity", "-Infinity", "INF"])
+@pytest.mark.parametrize("column", [0, 1])
+def test_infinity_among_the_first_rows(tmp_path, word, column):
+    row = ["7", "5"]
+    row[column] = word
+    path = write(tmp_path, f"a,y\n1,2\n{','.join(row)}\n3,4\n")
+    with pytest.raises(
+        BadData, match=f"'{'ay'[column]}' must hold finite numbers, as its first rows do; got '{word}'"
+    ) as caught:
+        list(open_stream(path))
+    assert caught.value.line == 3
+
+
+def test_infinity_as_a_word(tmp_path):
+    stream = open_stream(write(tmp_path, "inf,y\ninf,0\nsup,1\n"))
+    assert stream.encoder.columns == {"inf": "category"}
+
+
+@pytest.mark.parametrize("label", [0, 1, 2])
+@pytest.mark.parametrize("width", [1, 4, 8])
+def test_the_next_file_without_header_must_be_as_wide(tmp_path, label, width):
+    stream = open_stream(write(tmp_path, "1,5,7\n2,6,8\n"), label=label)
+    list(stream)
+    encoder = Encoder.from_json(json.loads(json.dumps(stream.encoder.to_json())))
+    encoder.freeze()
+    for good in ("1,2,3\n", "1,2\n"):
+        assert len(list(open_stream(write(tmp_path, good, "y.csv"), encoder=encoder, labelled=False))) == 1
+    path = write(tmp_path, ",".join("123456789"[:width]) + "\n", "z.csv")
+    with pytest.raises(BadData, match=f"must have 3 columns, or 2 without the label; got {width}"):
+        open_stream(path, encoder=encoder, labelled=False)
+
+
+def test_errors_name_the_option_that_there_is(tmp_path):
+    for name, text in (("x.csv", "a,y\n1,0\nu,1\n"), ("x.jsonl", '{"a": 1, "y": 0}\n{"a": "u", "y": 1}\n')):
+        with pytest.raises(BadData, match=r"--types a=category\)"):
+            list(open_stream(write(tmp_path, text, name), types={"a": "number"}))
+
+
+def test_one_field(tmp_path):
+    with pytest.raises(BadData, match="must have 1 field, as the first one has; got 2"):
+        list(open_stream(write(tmp_path, "u\nv\nv,w\n"), header=False, labelled=False))

@@ -143,3 +143,15 @@ def test_bad_lines_are_named(tmp_path, line, complaint):
 def test_names_must_be_utf8(tmp_path):
     with pytest.raises(BadData, match="UTF-8"):
         list(open_stream(write(tmp_path, b"1 |f caf\xe9\n")))
+    for broken in (b"1 |f caf\xe9", b"1 | caf\xc3 \xa9"):
+        path = write(tmp_path, b"1 |f a\n\n" * 2000 + broken + b"\n1 |f a\n")
+        with pytest.raises(BadData, match="UTF-8") as caught:
+            list(open_stream(path, batch_bytes=4096))
+        assert caught.value.line == 4001
+
+
+@pytest.mark.parametrize("first", ["1 |f a:1e999", "1e999 |f a", "1 -2 |f a", "1 -2.0000000000000000000000001 |f a"])
+def test_the_first_bad_line_is_named(tmp_path, first):
+    with pytest.raises(BadData, match=r"1e999|at least 0; got '?-2") as caught:
+        list(open_stream(write(tmp_path, f"1 |f a\n\n{first}\n1 |f :3\n")))
+    assert caught.value.line == 3

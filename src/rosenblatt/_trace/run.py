@@ -148,7 +148,7 @@ def trace(
     return Trace(
         algorithm=name,
         classes=tuple(model.classes),
-        features=(("1",) if fit_intercept else ()) + names,
+        features=((bias_name(names),) if fit_intercept else ()) + names,
         examples=int(X.shape[0]),
         epochs=int(estimator.n_iter_),
         total=recorder.sample.total,
@@ -214,6 +214,14 @@ def as_matrix(X: Any) -> tuple[Any, tuple[str, ...]]:
     if columns is None:
         columns = [f"x{number}" for number in range(1, matrix.shape[1] + 1)]
     return matrix, tuple(str(name) for name in columns)
+
+
+def bias_name(names: tuple[str, ...]) -> str:
+    """The bias is called "1", or else "bias": a name that no feature has, so that no column of a table hides another."""
+    name = "bias" if "1" in names else "1"
+    while name in names:
+        name += "'"
+    return name
 
 
 def check_size(X: Any, y: Any, max_iter: Any, limit: int | None) -> None:

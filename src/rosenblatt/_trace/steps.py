@@ -115,7 +115,7 @@ class Trace:
     classes : tuple
         The labels; of two classes the second is the positive one.
     features : tuple of str
-        The names of the weights, "1" for the bias.
+        The names of the weights, "1" for the bias, or "bias" where a feature has that name.
     examples, epochs, total, total_mistakes, total_updates : int
         How many examples, passes, steps, mistakes and updates the run had, shown or not.
     start, weights : array of shape (weight vectors, features)

@@ -75,4 +75,7 @@ def main() -> None:
     for output in (sys.stdout, sys.stderr):
         if hasattr(output, "reconfigure"):
             output.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show is no reason to stop
-    app()
+    try:
+        reported(app)()  # what Typer prints by itself, such as --help, can fail, too
+    except typer.Exit as ended:
+        sys.exit(ended.exit_code)

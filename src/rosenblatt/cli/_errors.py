@@ -1,5 +1,6 @@
 """What went wrong, in a sentence on standard error, and the exit code: 1 failed, 2 wrong usage or bad data."""
 
+import errno
 import functools
 import os
 import sys
@@ -12,6 +13,9 @@ import typer
 __all__ = ["FAILED", "INTERRUPTED", "MISUSED", "Failure", "Usage", "reported", "warn", "writing"]
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""A device that takes nothing more: no fault of whoever typed the command."""
 
 
 class Failure(Exception):  # noqa: N818 - said to users, not raised at them
@@ -30,8 +34,7 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except BrokenPipeError:
-            # Whoever was reading has had enough; Python would complain about it once more when it closes the stream.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _let_go_of_output()  # whoever was reading has had enough
             raise typer.Exit(FAILED) from None
         except Failure as error:
             _say(str(error))
@@ -39,7 +42,10 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             _say(f"{place}{error.strerror or error}")
-            raise typer.Exit(MISUSED) from error
+            if error.errno not in FULL:
+                raise typer.Exit(MISUSED) from error
+            _let_go_of_output()
+            raise typer.Exit(FAILED) from error
         except ValueError as error:
             _say(str(error))
             raise typer.Exit(MISUSED) from error
@@ -49,11 +55,16 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
         except MemoryError:
             _say("There is not enough memory for this model. Use fewer features, for instance with --bits 18.")
             raise typer.Exit(FAILED) from None
-        except KeyboardInterrupt:
-            _say("interrupted")
+        except KeyboardInterrupt as error:
+            _say(str(error) or "interrupted")
             raise typer.Exit(INTERRUPTED) from None
 
     return run
+
+
+def _let_go_of_output() -> None:
+    """Drop what could not be written to standard output; else Python would complain once more when it closes it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

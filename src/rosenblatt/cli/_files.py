@@ -1,6 +1,7 @@
 """Models and data by the names that users type."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ import typer
 
 from rosenblatt.cli._errors import Usage, writing
 
-__all__ = ["emit", "load_model", "open_data", "output", "read_all", "save_model"]
+__all__ = ["check_output", "emit", "load_model", "open_data", "output", "read_all", "save_model"]
 
 
 def load_model(path: str) -> Any:
@@ -42,7 +43,10 @@ def open_data(
 
 
 def read_all(paths: list[str], options: dict[str, Any]) -> tuple[Any, Any, list[str]]:
-    """Whole files as X, y and the names of the features; examples without a label are left out."""
+    """Whole files as X, y and the names of the features; examples without a label are left out.
+
+    As with `rosenblatt.read`, svmlight text that never uses column 0 counts from one.
+    """
     import numpy as np
 
     from rosenblatt.cli._learning import Examples
@@ -56,8 +60,25 @@ def read_all(paths: list[str], options: dict[str, Any]) -> tuple[Any, Any, list[
     kept = np.flatnonzero(block.codes >= 0)
     if kept.size == 0:
         raise Usage(f"{', '.join(paths)}: there is no labelled example in it. Check --label and --format.")
-    X = block.table.take(kept)
-    return X, np.array(model.classes)[block.codes[kept]], stream.encoder.names()
+    X, names = block.table.take(kept), stream.encoder.names()
+    if stream.format == "svmlight" and stream.encoder.bits is None:
+        names = [f"x{name}" for name in names]
+        if options["one_based"] is None and names and not X[:, [0]].nnz:
+            X, names = X[:, 1:], names[1:]
+    return X, np.array(model.classes)[block.codes[kept]], names
+
+
+def check_output(*paths: str | os.PathLike[str] | None) -> None:
+    """Learn before the work begins, not after it, that its result cannot be written."""
+    for path in paths:
+        if path is None:
+            continue
+        folder = Path(path).resolve().parent
+        if Path(path).is_dir() or not folder.is_dir():
+            raise Usage(
+                f"{path} cannot be written: {'it is a folder' if folder.is_dir() else f'there is no folder {folder}'}. Name a "
+                "file in a folder that exists."
+            )
 
 
 def save_model(estimator: Any, path: str) -> None:
@@ -78,6 +99,7 @@ def output(path: str | None) -> Iterator[IO[str]]:
         return
     from rosenblatt.atomic import replacing
 
+    check_output(path)
     with writing(path), replacing(path) as draft, Path(draft).open("w", encoding="utf-8") as file:
         yield file
 

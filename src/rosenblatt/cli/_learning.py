@@ -8,7 +8,7 @@ number of the batch, so a run that was interrupted can go on exactly where it st
 import dataclasses
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -19,7 +19,8 @@ from rosenblatt import protocol
 from rosenblatt._progressive import Pupil
 from rosenblatt.cli._errors import Usage
 from rosenblatt.cli._scoring import chosen
-from rosenblatt.data.batch import compact, join
+from rosenblatt.data.batch import Batch, compact, join
+from rosenblatt.data.sources import Opened
 from rosenblatt.model import Model
 from rosenblatt.rows import CSR
 from rosenblatt.runs import Epoch, Run
@@ -37,11 +38,16 @@ PIECE = 1 << 16
 """So many examples are learned at a stretch: in between, an interrupt can come through and the bar moves."""
 
 
+class _Waiting(KeyboardInterrupt):
+    """An interrupt that came while a live source was waited for: all that it gave has been passed on."""
+
+
 class Interrupt:
     """Notes Ctrl-C (or a request to end) instead of stopping at once, so that what was learned can be saved."""
 
     def __init__(self) -> None:
         self.asked = False
+        self.lost = ""  # what to say instead where there is nothing to save yet: it then ends at once
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
@@ -53,9 +59,21 @@ class Interrupt:
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt  # asked twice: at once
+        if self.asked or self.lost:
+            raise KeyboardInterrupt(self.lost)  # asked twice: at once
         self.asked = True
+        if frame is not None and frame.f_code is Opened._read_some.__code__:
+            raise _Waiting
+
+    def before_end(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """What a live source gives until an interrupt, which also ends the wait for more."""
+        try:
+            for batch in batches:
+                yield batch
+                if self.asked:
+                    return
+        except _Waiting:
+            return
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -87,10 +105,20 @@ class Examples:
         A factor for the weights of each class; "balanced" only where all examples fit into memory.
     limit : int
         How many bytes may be kept.
+    interrupt : Interrupt or None, default=None
+        What ends standard input before its end.
     """
 
-    def __init__(self, stream: Any, model: Model, class_weight: Any = None, limit: int = MEMORY) -> None:
-        self.stream, self.model, self.limit = stream, model, limit
+    def __init__(
+        self,
+        stream: Any,
+        model: Model,
+        class_weight: Any = None,
+        limit: int = MEMORY,
+        *,
+        interrupt: Interrupt | None = None,
+    ) -> None:
+        self.stream, self.model, self.limit, self.interrupt = stream, model, limit, interrupt
         self.class_weight = class_weight
         self.whole: Block | None = None
         self._places = np.zeros(0, np.int64)
@@ -107,6 +135,8 @@ class Examples:
             yield self.whole
             return
         kept, size, first, batches = self._kept, 0, 0, iter(self.stream)
+        if self.stream.bytes_total is None and self.interrupt is not None:
+            batches = self.interrupt.before_end(batches)
         self._kept = None
         if kept is not None:  # the first pass: keep what fits
             for batch in batches:

@@ -9,8 +9,8 @@ from rosenblatt.learners import names
 
 __all__ = [
     "Algorithm", "AsJson", "Bits", "Cluster", "DataFiles", "Format", "Header", "Interactions", "Label", "Mixing", "ModelFile",
-    "OneBased", "Quiet",
-    "Seed", "Settings", "Shards", "Standardize", "Threads", "Types", "parsed_settings", "parsed_types", "stream_options",
+    "OneBased", "Quiet", "Seed", "Settings", "Shards", "Standardize", "Threads", "Types", "check_cluster", "parsed_settings",
+    "parsed_types", "stream_options",
 ]  # fmt: skip
 
 
@@ -131,7 +131,8 @@ OneBased = Annotated[
     typer.Option(
         "--one-based/--zero-based",
         show_default=False,
-        help="Whether the features of an svmlight file count from 1 or 0; found by itself if not given.",
+        help="Whether the features of an svmlight file count from 1 or 0. If not given, what reads whole files (trace, certify, "
+        "compare) counts from 1 where no 0 is used, and train and stream keep the numbers as they are written.",
     ),
 ]
 Threads = Annotated[
@@ -150,6 +151,15 @@ Settings = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+
+
+def check_cluster(dask: str | None, shards: int | None, mixing: str) -> None:
+    """Refuse options of a cluster where none is asked for."""
+    for name, given in (("--shards", shards is not None), ("--mixing", mixing != "uniform")):
+        if given and dask is None:
+            raise Usage(
+                f"{name} goes with --dask, which trains on a cluster; got it alone. Leave it out, or add --dask local."
+            )
 
 
 def parsed_settings(settings: list[str]) -> dict[str, Any]:

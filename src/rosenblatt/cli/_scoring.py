@@ -128,9 +128,9 @@ def _matrix(labels: list[Any], confusion: Codes) -> list[str]:
     return lines
 
 
-def describe_strangers(result: Evaluation, classes: list[Any]) -> str | None:
-    """What to say about labels that the model has never seen; None if there are none."""
-    strangers = result.labels[len(classes) :]
+def describe_strangers(labels: list[Any], classes: list[Any]) -> str | None:
+    """What to say about labels after the classes, which the model has never seen; None if there are none."""
+    strangers = labels[len(classes) :]
     if not strangers:
         return None
     names = ", ".join(repr(label) for label in strangers[:5]) + (", …" if len(strangers) > 5 else "")

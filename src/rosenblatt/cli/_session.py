@@ -16,6 +16,7 @@ from rosenblatt.cli._progress import Bar
 from rosenblatt.cli._scoring import Evaluation, class_labels, evaluate_stream
 from rosenblatt.data import open_stream
 from rosenblatt.learners import find
+from rosenblatt.stopping import asked_to_stop, stopping_when
 
 __all__ = ["Session", "new_learner"]
 
@@ -97,7 +98,7 @@ class Session:
         self.estimator = load_model(path)
         self.resumed, self.data = True, data
         name = type(self.estimator).__name__
-        if not self._online:
+        if not self.online:
             raise Usage(
                 f"--resume needs a learner that learns example by example; {name} needs the whole set at once. Train it anew."
             )
@@ -113,6 +114,8 @@ class Session:
                 f"{parameters[changed[0]]!r}. Leave it out, or train anew."
             )
         given = [f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize") if options[key]]
+        if options["one_based"] is not None:
+            given.append("--one-based" if options["one_based"] else "--zero-based")
         if given:
             raise Usage(f"{given[0]} is part of the model and cannot be given with --resume. Leave it out.")
         self.estimator.encoder_.thaw()
@@ -127,16 +130,16 @@ class Session:
         if training.get("data") == self._fingerprint():
             self.run = Run.from_json(training["run"])
             self.run.epochs = epochs or self.run.epochs
-            if self.run.finished():
+            if reason := self.run.finished():
                 raise Usage(
-                    f"{path} has been trained on this data for {len(self.run.done)} epochs and finished ({self.run.finished()}); "
-                    f"got --epochs {self.run.epochs}. Raise it, or give new data."
+                    f"{path} has been trained on this data for {len(self.run.done)} epochs and finished ({reason}); "
+                    f"got --epochs {self.run.epochs}. {'Raise it, or give' if reason == 'epochs' else 'Give'} new data."
                 )
         else:
             self._new_run(epochs or training.get("run", {}).get("epochs", 1))
 
     @property
-    def _online(self) -> bool:
+    def online(self) -> bool:
         """Whether the learner takes example by example, so that data may be larger than memory."""
         return hasattr(self.estimator, "_rule") and getattr(type(self.estimator), "partial_fit", None) is not None
 
@@ -159,11 +162,16 @@ class Session:
             model = estimator._new_model(places, np.float64) if linear else Perceptron()._new_model(places, np.float64)
             if linear:
                 estimator._check_can_move(model)
+        interrupt = Interrupt()
         examples = Examples(
-            self.stream, model, getattr(estimator, "class_weight", None), **({} if self._online else {"limit": 1 << 62})
+            self.stream,
+            model,
+            getattr(estimator, "class_weight", None),
+            **({} if self.online else {"limit": 1 << 62}),
+            interrupt=interrupt,
         )
-        with Bar("training", self.quiet) as bar, Interrupt() as interrupt:
-            if self._online:
+        with Bar("training", self.quiet) as bar, interrupt:
+            if self.online:
 
                 def on_piece(count: int) -> None:
                     bar.title = f"epoch {len(self.run.done) + 1}"
@@ -178,8 +186,13 @@ class Session:
                 estimator.model_ = model
             else:
                 bar.title = "reading"
-                self._fit_whole(examples, model, linear)
-                on_epoch(self.run)
+                interrupt.lost = "interrupted while reading, before anything was learned. No model was written."
+                block = next(iter(examples.blocks()))
+                interrupt.lost = ""
+                with stopping_when(lambda: interrupt.asked):
+                    self._fit_whole(block, model, linear)
+                if self.run.done:
+                    on_epoch(self.run)
         self.whole = examples.whole
         self._finish(model)
 
@@ -198,7 +211,7 @@ class Session:
             )
         reading = {"format": self.stream.format, "encoder": self.stream.encoder, "header": self.stream.encoder.header}
         if before is not None and self.resumed:
-            shards, mixing = before["asked"], before["mixing"]
+            shards, mixing = before["asked"] if shards is None else shards, before["mixing"]
         self.estimator.training_ = {"data": self._fingerprint()}
         with Interrupt() as interrupt:
             try:
@@ -218,10 +231,9 @@ class Session:
             "bytes_moved": sum(epoch["bytes_moved"] for epoch in self.estimator.history_),
         }
 
-    def _fit_whole(self, examples: Examples, model: Any, linear: bool) -> None:
-        """A learner that needs the whole set: read all of it, then let it run its own epochs."""
-        estimator = self.estimator
-        block = next(iter(examples.blocks()))
+    def _fit_whole(self, block: Block, model: Any, linear: bool) -> None:
+        """Let a learner that needs the whole set run its own epochs."""
+        estimator, part = self.estimator, 0
         kept = np.flatnonzero(block.codes >= 0)
         self._check_classes(model.classes, int(kept.size))
         from rosenblatt.table import Table
@@ -241,12 +253,12 @@ class Session:
             estimator.max_iter = self.run.epochs
             estimator.tol = None
             estimator.fit(X, np.array(model.classes)[codes], sample_weight=weights if weights.size else None)
-            mistakes, reason = (
-                estimator.mistakes_per_epoch_.tolist(),
-                "no mistakes" if estimator.converged_ else "epochs",
-            )
-            updates = mistakes
+            mistakes = updates = estimator.mistakes_per_epoch_.tolist()
+            reason = "no mistakes" if estimator.converged_ else "interrupted" if asked_to_stop() else "epochs"
+            part = estimator._model.machine.n_seen % (np.count_nonzero(weights) if weights.size else len(codes))
         self.run.done = [Epoch(len(codes), wrong, moved) for wrong, moved in zip(mistakes, updates, strict=True)]
+        if part:  # the epoch that was interrupted
+            self.run.current = dataclasses.replace(self.run.done.pop(), examples=part)
         self.run.stopped = {"max_iter": "epochs", "tol": "no improvement"}.get(reason, reason)
 
     def _finish(self, model: Any) -> None:

@@ -33,13 +33,14 @@ def evaluate(
     from rosenblatt.cli._progress import Bar
     from rosenblatt.cli._scoring import class_labels, describe_strangers, evaluate_stream
 
+    _files.check_output(roc)
     estimator = _files.load_model(model)
     stream = _files.open_data(data, estimator, labelled=True, format=format, threads=threads)
     with Bar("evaluating", quiet) as bar:
         result = evaluate_stream(estimator, stream, lambda: bar.update(stream.bytes_read, stream.bytes_total))
     if result.examples == 0:
         raise Usage(f"{', '.join(data)}: there is no labelled example in it. Check that it has the label's column.")
-    if (strangers := describe_strangers(result, class_labels(estimator))) and not quiet:
+    if (strangers := describe_strangers(result.labels, class_labels(estimator))) and not quiet:
         warn(strangers)
     if roc is not None:
         _draw(roc, result)

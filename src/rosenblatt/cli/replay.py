@@ -55,10 +55,13 @@ def replay(
       rosenblatt replay spam.db --dask tcp://10.0.0.1:8786 --epochs 20 -o spam.model
     """
     from rosenblatt.atomic import replacing
+    from rosenblatt.cli._files import check_output
     from rosenblatt.serve import replay as work
     from rosenblatt.serve.examples import Refused
     from rosenblatt.serve.store import StoreError
 
+    check_output(output)
+    option.check_cluster(dask, shards, mixing)
     try:
         events = work.open_log(log)
         name = _chosen(model, events.models, log)

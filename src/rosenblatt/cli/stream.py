@@ -66,6 +66,7 @@ def stream(
     from rosenblatt.cli._session import new_learner
     from rosenblatt.data import open_stream
 
+    _files.check_output(model)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, None)
     parameters = option.parsed_settings(settings)
     if model is not None and Path(model).exists():
@@ -111,6 +112,8 @@ def _refuse_changes(estimator: Any, algorithm: str | None, parameters: dict[str,
     kept = estimator.get_params()
     given = [f"--set {key}" for key, value in parameters.items() if kept.get(key) != value]
     given += [f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize") if options[key]]
+    if options["one_based"] is not None:
+        given.append("--one-based" if options["one_based"] else "--zero-based")
     if given:
         raise Usage(
             f"{given[0]} is part of the model and cannot be changed when it goes on. Leave it out, or choose a new file."
@@ -170,7 +173,7 @@ def _run(
         return guess
 
     last: tuple[Any, Any] = (None, None)
-    for batch in stream:
+    for batch in interrupt.before_end(stream):
         model.add_features(stream.encoder.n_features)
         table = batch.table(model.n_features, model.dtype)
         weights = batch.weights.tolist() or [1.0] * batch.size

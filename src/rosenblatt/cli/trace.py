@@ -108,10 +108,11 @@ def _numbers(text: str | None) -> Any:
 
 
 def _named(X: Any, names: list[str]) -> Any:
-    """The same matrix with names of its columns, where it can carry them."""
+    """The same matrix with names of its columns."""
     import numpy as np
 
     if not isinstance(X, np.ndarray):
+        X.columns = names
         return X
 
     class Named(np.ndarray):

@@ -3,13 +3,12 @@
 import dataclasses
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rosenblatt.cli import _options as option
-from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
+from rosenblatt.cli._errors import INTERRUPTED, warn
 
 if TYPE_CHECKING:
     from rosenblatt.cli._learning import Epoch, Run
@@ -94,10 +93,15 @@ def train(
       rosenblatt train 'day-*.svm.gz' -m big.model -a passive-aggressive --set C=0.1 --epochs 1 --bits 22
       rosenblatt train 'data/*.svm' -m big.model --dask tcp://10.0.0.1:8786
     """
+    from rosenblatt.cli._files import check_output
     from rosenblatt.cli._scoring import describe_strangers
     from rosenblatt.cli._session import Session
+    from rosenblatt.data.sources import expand
 
-    _check_output(model, report)
+    check_output(model, report)
+    if test is not None:
+        expand(test)
+    option.check_cluster(dask, shards, mixing)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, threads)
     parameters = option.parsed_settings(settings)
     session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout)
@@ -121,7 +125,7 @@ def train(
     if test is not None and session.run.stopped != "interrupted":
         evaluation = session.test(test, threads)
         facts["test"] = {"data": test, **evaluation.to_json()}
-        if (strangers := describe_strangers(evaluation, facts["classes"])) and not quiet:
+        if (strangers := describe_strangers(evaluation.labels, facts["classes"])) and not quiet:
             warn(strangers)
     if report is not None:
         from rosenblatt.cli._report import write_report
@@ -134,22 +138,11 @@ def train(
     elif not quiet:
         _print(facts, evaluation)
     if session.run.stopped == "interrupted":
-        warn(f"interrupted; {model} holds what was learned so far. Go on with --resume.")
+        further = "Go on with --resume." if session.online else f"{facts['algorithm']} can only be trained anew."
+        warn(f"interrupted; {model} holds what was learned so far. {further}")
         raise typer.Exit(INTERRUPTED)
     if session.run.stopped == "read once" and session.run.epochs > 1:
         warn("standard input did not fit into memory and could be read only once. Save it to a file for more epochs.")
-
-
-def _check_output(*paths: str | None) -> None:
-    """Learn before the work begins, not after it, that its result cannot be written."""
-    for path in paths:
-        if path is None:
-            continue
-        folder = Path(path).resolve().parent
-        if Path(path).is_dir() or not folder.is_dir():
-            raise Usage(
-                f"{path} cannot be written: {'it is a folder' if folder.is_dir() else f'there is no folder {folder}'}."
-            )
 
 
 def _epoch_lines(quiet: bool) -> Any:

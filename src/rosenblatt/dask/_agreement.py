@@ -12,7 +12,7 @@ from ._epochs import Recipe
 from ._shards import Facts
 from ._sources import Source
 
-__all__ = ["check_mixable", "joined_classes", "joined_features", "new_model"]
+__all__ = ["check_mixable", "few", "joined_classes", "joined_features", "known_features", "new_model"]
 
 
 def new_model(estimator: Any, facts: Sequence[Facts], classes: list[Any], width: int) -> tuple[Model, Recipe]:
@@ -74,8 +74,8 @@ def joined_features(facts: Sequence[Facts], source: Source) -> tuple[int, list[A
     for fact in filled:
         if fact.columns != first.columns and first.columns is not None:
             raise ValueError(
-                f"All partitions must have the same columns; {first.place} has {_few(first.columns)}, {fact.place} has "
-                f"{_few(fact.columns)}. Give them the same ones in the same order."
+                f"All partitions must have the same columns; {first.place} has {few(first.columns)}, {fact.place} has "
+                f"{few(fact.columns)}. Give them the same ones in the same order."
             )
         if fact.width != first.width:
             raise ValueError(
@@ -90,6 +90,17 @@ def joined_features(facts: Sequence[Facts], source: Source) -> tuple[int, list[A
     return first.width, [None] * len(facts), None
 
 
-def _few(names: Sequence[str] | None) -> str:
+def known_features(names: frozenset[str], pairs: Any) -> list[Any]:
+    """Examples of a bag without the features that no shard has; a task."""
+    kept = []
+    for pair in pairs:
+        if isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], dict):
+            pair = ({name: value for name, value in pair[0].items() if str(name) in names}, pair[1])  # noqa: PLW2901
+        kept.append(pair)
+    return kept
+
+
+def few(names: Sequence[str] | None) -> str:
+    """The first names of many, for people."""
     names = list(names or [])
     return ", ".join(names[:6]) + (", …" if len(names) > 6 else "")

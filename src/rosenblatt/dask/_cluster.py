@@ -2,14 +2,16 @@
 
 import contextlib
 import importlib.util
+import logging
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
 import rosenblatt
 
-__all__ = ["ClusterError", "connected", "need_dask", "seconds_to_connect"]
+__all__ = ["ClusterError", "connected", "need_dask", "no_workers", "seconds_to_connect", "seconds_without_workers"]
 
 
 class ClusterError(RuntimeError):
@@ -29,6 +31,19 @@ def need_dask() -> None:
 def seconds_to_connect() -> float:
     """How long to wait for a scheduler: ``$ROSENBLATT_DASK_TIMEOUT`` seconds, else 10."""
     return float(os.environ.get("ROSENBLATT_DASK_TIMEOUT", "10"))
+
+
+def seconds_without_workers() -> float:
+    """How long to wait for another worker when all are gone."""
+    return max(30.0, seconds_to_connect())
+
+
+def no_workers(client: Any) -> ClusterError:
+    """What is said when none has come."""
+    return ClusterError(
+        f"The cluster must have a worker; {client.scheduler.address} has lost all of its own, and none has come for "
+        f"{seconds_without_workers():g} seconds."
+    )
 
 
 @contextlib.contextmanager
@@ -86,6 +101,25 @@ took 8% of a core with all the rest; here the cores are for learning."""
 
 
 @contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let Ctrl-C wait, and keep it from all threads and processes that are started meanwhile, for good.
+
+    A terminal sends it to workers, too; but it is up to who trains what becomes of it.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # when it starts, it lets interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
 def _local(address: str) -> Iterator[Any]:
     import dask
     from distributed import Client, LocalCluster
@@ -101,12 +135,13 @@ def _local(address: str) -> Iterator[Any]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(dask.config.set(_CALM))
         try:
-            cluster = stack.enter_context(
-                LocalCluster(
-                    n_workers=int(count or cores), threads_per_worker=1, processes=True, dashboard_address=":0",
-                    silence_logs=40,
-                )
-            )  # fmt: skip
+            with _interrupts_held():
+                cluster = stack.enter_context(
+                    LocalCluster(
+                        n_workers=int(count or cores), threads_per_worker=1, processes=True, dashboard_address=":0",
+                        silence_logs=logging.CRITICAL,  # what matters is raised here
+                    )
+                )  # fmt: skip
         except RuntimeError as error:
             raise ClusterError(
                 f"Workers must be able to start on this machine; they did not ({str(error).rstrip('.')}). Each of them imports "

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._cluster import ClusterError, seconds_to_connect
+from ._cluster import ClusterError, no_workers, seconds_without_workers
 from ._partials import size_of
 from ._shards import Facts, facts_of, same, settle
 from ._sources import Source, node_size, places_of
@@ -35,10 +35,18 @@ SILENCE = 30.0
 """A worker that has sent no sign of life for so many seconds longer than others is taken from the cluster."""
 
 
-async def _remove(silent: list[str], dask_scheduler: Any) -> None:
-    """Take workers from the cluster, as the scheduler itself does, though only after five minutes; it runs there."""
+async def _tend(silent: list[str], dask_scheduler: Any) -> None:
+    """Take workers from the cluster, as the scheduler itself does, though only after five minutes; it runs there.
+
+    And let tasks run anywhere that may: once no worker was left for a moment, Dask waits for those that they were meant for.
+    """
+    stimulus = f"rosenblatt-{time.time()}"
     for address in silent:
-        await dask_scheduler.remove_worker(address, stimulus_id=f"rosenblatt-silent-{time.time()}")
+        await dask_scheduler.remove_worker(address, stimulus_id=stimulus)
+    stuck = [task for task in dask_scheduler.unrunnable if task.loose_restrictions] if dask_scheduler.workers else []
+    for task in stuck:
+        task.worker_restrictions = None
+    dask_scheduler.transitions({task.key: "processing" for task in stuck}, stimulus_id=stimulus)
 
 
 class Awaiting:
@@ -47,17 +55,18 @@ class Awaiting:
     def __init__(self, client: Any) -> None:
         self.client = client
         self._next = 0.0
+        self._had_workers = time.monotonic()
 
     def check(self) -> None:
         """Raise if there is no scheduler any more."""
         if self.client.status != "running":
             raise ClusterError(f"The scheduler at {self._address()} was lost")
 
-    def drop_silent(self) -> bool:
+    def tend(self) -> bool:
         """Let go of workers that hang, so that what they hold and were to do is done by others; whether there were any.
 
         A worker that only works sends its signs of life from another thread. They are compared with those of the others, so that
-        nobody is blamed for a scheduler that was asleep.
+        nobody is blamed for a scheduler that was asleep. Where all are gone and none comes, there is nothing to wait for.
         """
         if time.monotonic() < self._next:
             return False
@@ -66,9 +75,12 @@ class Awaiting:
             address: facts["last_seen"]
             for address, facts in self.client.scheduler_info(n_workers=-1)["workers"].items()
         }
+        if seen:
+            self._had_workers = time.monotonic()
+        elif time.monotonic() - self._had_workers > seconds_without_workers():
+            raise no_workers(self.client)
         silent = [address for address, when in seen.items() if max(seen.values()) - when > SILENCE]
-        if silent:
-            self.client.run_on_scheduler(_remove, silent)
+        self.client.run_on_scheduler(_tend, silent)
         return bool(silent)
 
     def _address(self) -> str:
@@ -86,7 +98,7 @@ class Awaiting:
                 future = done.get(timeout=0.25)
             except queue.Empty:
                 self.check()
-                self.drop_silent()
+                self.tend()
                 continue
             waiting -= 1
             yield future
@@ -108,9 +120,14 @@ class Awaiting:
                 f"A task must not end its worker; {future.key} did so again and again, most likely for want of memory. Use more "
                 "shards, so that each is smaller, or larger workers."
             ) from error
-        if isinstance(error, ValueError | ImportError | MemoryError | ArithmeticError | TypeError | AttributeError):
-            raise error
-        raise Lost(str(error)) from error
+        if type(error).__module__.partition(".")[0] in ("distributed", "asyncio", "concurrent"):
+            raise Lost(str(error)) from error
+        if isinstance(error, OSError):
+            raise ClusterError(
+                f"Every worker must be able to read the data, files under the same names as here; one could not ({error}). Put "
+                "them where all machines see them"
+            ) from error
+        raise error
 
     def results(self, futures: Sequence[Any]) -> list[Any]:
         """What tasks gave."""
@@ -132,7 +149,7 @@ class Awaiting:
         try:
             while not wait_for([running], timeout=0.25).done:
                 self.check()
-                if self.drop_silent():
+                if self.tend():
                     raise Lost("a worker that hangs")
             return running.result()
         except (CancelledError, KeyError, OSError) as error:
@@ -198,7 +215,17 @@ class Data:
     # ---- load ----
 
     def load(self, on_shard: Callable[[int, int], None] | None = None) -> list[Facts]:
-        """Load all shards; what they hold, but for the examples."""
+        """Load all shards, once more if workers are lost meanwhile; what they hold, but for the examples."""
+        for _ in range(RETRIES):
+            try:
+                return self._load(on_shard)
+            except Lost as error:
+                reason = error
+        raise ClusterError(
+            f"The shards could not be loaded in {RETRIES} attempts: what they come from was lost ({reason})"
+        ) from reason
+
+    def _load(self, on_shard: Callable[[int, int], None] | None) -> list[Facts]:
         places = self._places(len(self.source))
         arguments = [self._arguments(number, place) for number, place in enumerate(places)]
         self._loaded = self.submit(self.source.load, arguments, _named("load", places), places)
@@ -247,10 +274,13 @@ class Data:
         self.few = 8 * width * (len(classes) if len(classes) > 2 else 1) <= ALONG
         arguments = [(loaded, *rest) for loaded, rest in zip(self._loaded, self._settled, strict=True)]
         self.shards = self.submit(settle, arguments, _named("shard", arguments), [None] * len(arguments))
-        for future in self.awaiting.each(self.shards):
-            self.awaiting.finished(future)
+        try:
+            for future in self.awaiting.each(self.shards):
+                self.awaiting.finished(future)
+            self.locate()
+        except Lost:
+            self.renew()
         self._loaded = []
-        self.locate()
         self._share()
 
     def again(self, number: int, others: list[str] | None) -> Any:
@@ -262,15 +292,16 @@ class Data:
     def renew(self) -> None:
         """Load the shards that were lost for good, until none is."""
         for _ in range(RETRIES):
-            for number, shard in enumerate(self.shards):
-                if shard.status in ("cancelled", "lost"):
-                    if not self.source.anywhere:
+            self._some_workers()
+            with contextlib.suppress(Lost):
+                for number, shard in enumerate(self.shards):
+                    if self.source.anywhere and shard.status in ("cancelled", "lost"):
+                        self.shards[number] = self.again(number, None)
+                    elif self._gone(shard):
                         raise ClusterError(
                             f"A partition must be computable again when its worker is lost; {self.facts[number].place} was sent "
-                            "there and is gone. Pass lazy collections, persisted ones, or files."
+                            "there and is gone. Pass lazy collections, persisted ones, or files"
                         )
-                    self.shards[number] = self.again(number, None)
-            with contextlib.suppress(Lost):
                 for future in self.awaiting.each(self.shards):
                     self.awaiting.finished(future)
                 self.locate()
@@ -278,6 +309,14 @@ class Data:
         raise ClusterError(
             f"The shards could not be loaded again in {RETRIES} attempts: workers were lost again and again."
         )
+
+    def _gone(self, shard: Any) -> bool:
+        """Whether Dask cannot compute a partition again; while it still may, wait for that."""
+        while shard.status == "lost":
+            self.awaiting.check()
+            self.awaiting.tend()
+            time.sleep(0.05)
+        return bool(shard.status == "cancelled")
 
     # ---- place ----
 
@@ -296,7 +335,7 @@ class Data:
 
     def follow(self) -> None:
         """Notice workers that came or went; who came gets its part of the shards. Where all are gone, wait for one."""
-        workers = self.client.nthreads() or self._workers_to_come()
+        workers = self._some_workers()
         if workers == self.workers:
             return
         come = [address for address in workers if address not in self.workers]
@@ -304,14 +343,13 @@ class Data:
         if come:
             self._share()
 
-    def _workers_to_come(self) -> Any:
-        try:
-            self.client.wait_for_workers(1, timeout=max(30.0, seconds_to_connect()))
-        except TimeoutError:
-            raise ClusterError(
-                f"The cluster must have a worker; {self.client.scheduler.address} has lost all of its own. Start some, then go "
-                "on from the checkpoint."
-            ) from None
+    def _some_workers(self) -> Any:
+        """The workers and their threads; where all are gone, once one has come."""
+        if not self.client.nthreads():
+            try:
+                self.client.wait_for_workers(1, timeout=seconds_without_workers())
+            except TimeoutError:
+                raise no_workers(self.client) from None
         return self.client.nthreads()
 
     def _share(self) -> None:

@@ -13,6 +13,7 @@ import rosenblatt
 from rosenblatt.checks import as_before_on_failure
 
 from ._fit import train
+from ._sources import in_blocks_of
 
 __all__ = [
     "ALMA",
@@ -98,31 +99,63 @@ class ClusterFit:
         return self._blockwise("decision_function", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of examples that are predicted rightly."""
+        """The share of examples that are predicted rightly; of a Dask dataframe y may name the column of the labels."""
+        if isinstance(y, str) and hasattr(X, "columns"):
+            X, y = X.drop(columns=[y]), X[y]
         guess = self.predict(X)
-        if not type(guess).__module__.startswith("dask"):
-            from sklearn.metrics import accuracy_score
+        given = [guess, y] if sample_weight is None else [guess, y, sample_weight]
+        if all(type(values).__module__.startswith("dask") for values in given):
+            return _share(guess, in_blocks_of(guess, "y", y), in_blocks_of(guess, "sample_weight", sample_weight))
+        from sklearn.metrics import accuracy_score
 
-            return float(accuracy_score(y, guess, sample_weight=sample_weight))
-        right = guess == y
-        return float(right.mean().compute())
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        return float(accuracy_score(np.asarray(y), np.asarray(guess), sample_weight=weights))
 
     def _blockwise(self, method: str, X: Any) -> Any:
         estimator = self.to_local()
         kind = type(X).__module__
         if not kind.startswith("dask"):
             return getattr(estimator, method)(X)
-        work = functools.partial(_call, method, estimator)
+        if not kind.startswith(("dask.array", "dask.dataframe", "dask_expr")):
+            raise ValueError(
+                f"X must be a Dask array or dataframe, or an array here; got a {type(X).__name__}. The items of a bag are "
+                "predicted by bag.map(model.to_local().predict_one)."
+            )
+        example = np.zeros((1, X.shape[1]), X.dtype) if kind.startswith("dask.array") else X._meta_nonempty
+        example = np.asarray(getattr(estimator, method)(example))
+        work = functools.partial(_call, method, estimator, example[:0])
         if kind.startswith("dask.array"):
-            example = np.asarray(work(np.zeros((1, X.shape[1]), X.dtype)))
             drop = {"drop_axis": 1} if example.ndim == 1 else {"chunks": (X.chunks[0], (example.shape[1],))}
             whole = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
             return whole.map_blocks(work, dtype=example.dtype, **drop)
-        return X.map_partitions(work, meta=np.asarray(work(X._meta_nonempty))[:0])
+        return X.map_partitions(work, meta=example[:0])
 
 
-def _call(method: str, estimator: Any, X: Any) -> Any:
-    return getattr(estimator, method)(X)
+def _call(method: str, estimator: Any, nothing: Any, X: Any) -> Any:
+    return getattr(estimator, method)(X) if X.shape[0] else nothing
+
+
+def _share(guess: Any, y: Any, weights: Any) -> float:
+    """The share of the weight that was guessed rightly, block by block."""
+    import dask
+
+    columns = [values.to_delayed().ravel() for values in (guess, y, weights) if values is not None]
+    tallies = dask.compute(*(dask.delayed(_tally)(*blocks) for blocks in zip(*columns, strict=True)))
+    right, total = np.sum(tallies, axis=0)
+    if total == 0:
+        raise ValueError("A score needs examples whose weights are not all 0; got none. Check X and sample_weight.")
+    return float(right / total)
+
+
+def _tally(guess: Any, y: Any, weights: Any = None) -> tuple[float, float]:
+    weights = np.ones(guess.shape[0]) if weights is None else np.asarray(weights)
+    for name, values in (("y", y), ("sample_weight", weights)):
+        if values.shape[0] != guess.shape[0]:
+            raise ValueError(
+                f"X and {name} must have the same number of rows; a partition has {guess.shape[0]} and {values.shape[0]}. Align "
+                "the partitions."
+            )
+    return float(((guess == np.asarray(y)) * weights).sum()), float(weights.sum())
 
 
 def _names(learner: Any) -> set[str]:

@@ -6,12 +6,14 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from rosenblatt import protocol
+from rosenblatt.cli._files import check_output
 from rosenblatt.cli._progress import Bar
+from rosenblatt.cli._scoring import describe_strangers
 from rosenblatt.data import Encoder, open_stream
 from rosenblatt.data.vocabulary import Vocabulary
 from rosenblatt.model import Model
@@ -19,7 +21,7 @@ from rosenblatt.model_file import save
 from rosenblatt.runs import Run
 from rosenblatt.table import Table
 
-from ._agreement import check_mixable, joined_classes, joined_features, new_model
+from ._agreement import check_mixable, few, joined_classes, joined_features, known_features, new_model
 from ._cluster import connected
 from ._data import Data
 from ._epochs import Judgement
@@ -28,6 +30,12 @@ from ._sources import Source, make_source
 from ._training import Trainer, told
 
 __all__ = ["new_run", "train"]
+
+FREE = {
+    "max_iter", "tol", "n_iter_no_change", "n_jobs", "verbose", "warm_start", "epochs", "patience", "done", "current", "stopped",
+    "random_state", "early_stopping", "validation_fraction",
+}  # fmt: skip
+"""What may differ from a checkpoint: when to stop, how far it has come, and what the run holds under another name."""
 
 
 def train(
@@ -71,7 +79,8 @@ def train(
     sample_weight : dask array or array, default=None
         How much each example counts.
     validation : tuple or path, default=None
-        (X, y) in memory or of Dask arrays, or files: training stops when the accuracy on them no longer rises by `tol`.
+        (X, y) in memory or of Dask collections, or files: training stops when the accuracy on them no longer rises by `tol`.
+        Columns of frames and features of dicts are found by their names.
     client : distributed.Client, str or None, default=None
         A client, the address of a scheduler, "local" or "local:4"; None: the client in use.
     mixing : {"uniform", "mistakes", "examples"}, default="uniform"
@@ -80,7 +89,8 @@ def train(
         How many shards to make of an array (8 by default) or of files (of 32 MiB by default, 8 at least). More shards use more
         workers and need more epochs.
     checkpoint : path, default=None
-        A model file that is written after each epoch. If it is there and its shards are these, training goes on from it.
+        A model file that is written after each epoch. If it is there, training goes on from it; the shards, the seed and the
+        parameters must be the same, but for those that say when to stop.
     resume : bool, default=True
         Whether to go on from the checkpoint if it is there; False starts anew and replaces it.
     reading : mapping, default=None
@@ -112,6 +122,7 @@ def train(
         raise ValueError(
             f"`shards` must be a whole number of at least 1; got {shards!r}. Leave it out for the default."
         )
+    check_output(checkpoint)
     with connected(client) as cluster, Bar("loading", not progress) as bar:
         given = make_source(cluster, X, y, sample_weight, shards, reading) if source is None else source
         data = Data(cluster, given)
@@ -119,11 +130,13 @@ def train(
         with told(checkpoint, asked):
             trainer, encoder = _prepared(estimator, data, asked, mixing, bar, (coef_init, intercept_init))
             trainer.asked = shards
-            if resume:
-                _resume(estimator, trainer, checkpoint)
             if validation is not None:
-                trainer.validation = _validation(cluster, validation, trainer, encoder)
-            _epochs(estimator, trainer, encoder, bar, checkpoint, on_epoch, asked_to_stop)
+                names = _names(estimator, encoder)
+                trainer.validation = _validation(cluster, validation, trainer, encoder, names)
+            marks = _fingerprint(trainer)
+            if resume:
+                _resume(estimator, trainer, checkpoint, marks)
+            _epochs(estimator, trainer, encoder, marks, bar, checkpoint, on_epoch, asked_to_stop)
     if run is None:
         _warn(estimator, trainer.run)
     return estimator
@@ -177,6 +190,7 @@ def _prepared(
     if estimator.class_weight is not None:
         factors = _class_factors(estimator.class_weight, classes, counts)
     data.settle(classes, columns, width, recipe.dtype, factors)
+    vars(estimator).pop("feature_names_in_", None)  # those of an earlier fit
     if encoder is None and names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     elif facts[0].columns is not None:
@@ -185,10 +199,13 @@ def _prepared(
 
 
 def _class_factors(wanted: Any, classes: list[Any], counts: dict[Any, int]) -> list[float]:
-    if isinstance(wanted, str):
+    if wanted == "balanced":
         total = sum(counts.values())
         return [total / (len(classes) * max(1, counts.get(label, 0))) for label in classes]
-    return [float(wanted.get(label, 1.0)) for label in classes]
+    from sklearn.utils import compute_class_weight
+
+    factors: list[float] = compute_class_weight(wanted, classes=np.array(classes), y=np.array(classes)).tolist()
+    return factors
 
 
 # ---- epochs ----
@@ -198,6 +215,7 @@ def _epochs(
     estimator: Any,
     trainer: Trainer,
     encoder: Encoder | None,
+    marks: dict[str, Any],
     bar: Bar,
     checkpoint: Any,
     on_epoch: Callable[[Run], None] | None,
@@ -218,7 +236,7 @@ def _epochs(
                 f"{made.seconds:.2f} s, {made.bytes_moved / 1e6:.2f} MB moved"
             )
         if checkpoint is not None:
-            _finish(estimator, trainer, encoder)
+            _finish(estimator, trainer, encoder, marks)
             save(plain(estimator), checkpoint)
         if on_epoch is not None:
             on_epoch(run)
@@ -226,12 +244,12 @@ def _epochs(
             reason = "interrupted"
             break
     run.stopped = reason
-    _finish(estimator, trainer, encoder)
+    _finish(estimator, trainer, encoder, marks)
     if checkpoint is not None:
         save(plain(estimator), checkpoint)
 
 
-def _finish(estimator: Any, trainer: Trainer, encoder: Encoder | None) -> None:
+def _finish(estimator: Any, trainer: Trainer, encoder: Encoder | None, marks: dict[str, Any]) -> None:
     """Give the estimator what a fitted one has."""
     model, run = trainer.model, trainer.run
     model.state.counts[protocol.POSITION] = 0
@@ -244,7 +262,7 @@ def _finish(estimator: Any, trainer: Trainer, encoder: Encoder | None) -> None:
     estimator.converged_ = run.finished() == "no mistakes" or run.stopped == "no mistakes"
     estimator.history_ = [dataclasses.asdict(epoch) for epoch in run.done]
     estimator.weighted_mistakes_ = float(sum(getattr(epoch, "weighted_mistakes", 0.0) for epoch in run.done))
-    estimator.training_ = {**getattr(estimator, "training_", {}), "run": run.to_json(), "shards": _fingerprint(trainer)}
+    estimator.training_ = {**getattr(estimator, "training_", {}), "run": run.to_json(), "shards": marks}
     if encoder is not None:
         estimator.encoder_ = encoder
     estimator._name_features(model)
@@ -252,9 +270,12 @@ def _finish(estimator: Any, trainer: Trainer, encoder: Encoder | None) -> None:
 
 def _fingerprint(trainer: Trainer) -> dict[str, Any]:
     """What a run must find again to go on with the same result."""
+    facts = trainer.data.facts
     return {
         "asked": trainer.asked,
-        "examples": [facts.examples for facts in trainer.data.facts],
+        "examples": [fact.examples for fact in facts],
+        "bytes": [fact.bytes for fact in facts],
+        "labels": list(joined_classes(facts)[1].values()),
         "features": trainer.model.n_features,
         "classes": list(trainer.model.classes),
         "mixing": trainer.mixing,
@@ -262,7 +283,7 @@ def _fingerprint(trainer: Trainer) -> dict[str, Any]:
     }
 
 
-def _resume(estimator: Any, trainer: Trainer, checkpoint: Any) -> None:
+def _resume(estimator: Any, trainer: Trainer, checkpoint: Any, marks: dict[str, Any]) -> None:
     """Go on from a checkpoint if there is one."""
     if checkpoint is None or not Path(checkpoint).exists():
         return
@@ -271,20 +292,35 @@ def _resume(estimator: Any, trainer: Trainer, checkpoint: Any) -> None:
     kept = load(
         checkpoint, **({} if type(estimator).__module__.startswith("rosenblatt.") else {"rule": type(estimator)})
     )
-    training = getattr(kept, "training_", {})
-    mine, theirs = _fingerprint(trainer), training.get("shards")
-    changed = sorted(key for key, value in mine.items() if (theirs or {}).get(key) != value)
-    same_rule = type(kept).__name__ == type(estimator).__name__ and kept.model_.rule.params == trainer.model.rule.params
-    if changed or not same_rule:
-        what = f"its {changed[0]} are others" if changed else f"it is a {type(kept).__name__} with other parameters"
+    if what := _changed(estimator, kept, trainer.run, marks):
         raise ValueError(
             f"The checkpoint must be of this learner on these shards; {os.fspath(checkpoint)} is not: {what}. Delete it to start "
             "anew, or name another file."
         )
-    before = Run.from_json(training["run"])
-    before.epochs, before.stopped = trainer.run.epochs, ""
-    vars(trainer.run).update(vars(before))
+    before, run = Run.from_json(kept.training_["run"]), trainer.run
+    before.epochs, before.tol, before.patience, before.stopped = run.epochs, run.tol, run.patience, ""
+    vars(run).update(vars(before))
     _transplant(kept.model_, trainer)
+
+
+def _changed(estimator: Any, kept: Any, run: Run, marks: dict[str, Any]) -> str:
+    """What would make the result another one than that of the run in a checkpoint; empty if nothing does."""
+    learner, training = type(kept).__name__, getattr(kept, "training_", {})
+    if learner != type(estimator).__name__:
+        return f"its learner is {learner}, not {type(estimator).__name__}"
+    if "shards" not in training:
+        return "it was trained on one machine"
+    before = {**kept.get_params(deep=False), **training["shards"], **training["run"]}
+    now = {**estimator.get_params(deep=False), **marks, **vars(run)}
+    seeded = isinstance(estimator.random_state, int | np.integer)  # else any seed will do, so that of the checkpoint
+    for key, value in before.items():
+        if key in FREE or key not in now or now[key] == value or (key == "seed" and not seeded):
+            continue
+        if isinstance(value, list):
+            return f"its {key} are others"
+        name = {"asked": "shards", "seed": "random_state", "holdout": "validation_fraction"}.get(key, key)
+        return f"its `{name}` is {value!r}, not {now[key]!r}"
+    return ""
 
 
 def _transplant(model: Model, trainer: Trainer) -> None:
@@ -296,7 +332,17 @@ def _transplant(model: Model, trainer: Trainer) -> None:
 # ---- examples to decide by ----
 
 
-def _validation(cluster: Any, validation: Any, trainer: Trainer, encoder: Encoder | None) -> Any:
+def _names(estimator: Any, encoder: Encoder | None) -> list[str] | None:
+    """What the features are called; None where they only have numbers."""
+    if encoder is None:
+        names = getattr(estimator, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+    return None if encoder.family == "numbered" or encoder.bits is not None else encoder.names()
+
+
+def _validation(
+    cluster: Any, validation: Any, trainer: Trainer, encoder: Encoder | None, names: list[str] | None
+) -> Any:
     trainer.run.holdout = 0.0
     if isinstance(validation, str | os.PathLike) or (
         isinstance(validation, list) and all(isinstance(name, str | os.PathLike) for name in validation)
@@ -307,24 +353,48 @@ def _validation(cluster: Any, validation: Any, trainer: Trainer, encoder: Encode
             )
         frozen = Encoder.from_json(encoder.to_json())
         frozen.freeze()
+        stream = open_stream(cast("Any", validation), encoder=frozen)
+        for _ in stream:  # read once before the first epoch, so that nothing is found to be wrong after it
+            pass
+        _check_labels(stream.labels, trainer)
         return functools.partial(_judge_files, validation, frozen)
     if not isinstance(validation, tuple) or len(validation) != 2:
         raise ValueError(
             f"`validation` must be a pair (X, y) or files; got a {type(validation).__name__}. Pass one of these."
         )
-    if type(validation[0]).__module__.startswith("dask"):
-        data = Data(cluster, make_source(cluster, *validation))
+    X, y = validation
+    if names is not None and hasattr(X, "columns"):
+        X = _by_name(X, y, names)
+    if type(X).__module__.startswith("dask"):
+        if names is not None and type(X).__module__.startswith("dask.bag"):
+            X = X.map_partitions(functools.partial(known_features, frozenset(names)))
+        data = Data(cluster, make_source(cluster, X, y))
         facts = data.load()
-        width, columns, _ = joined_features(facts, data.source)
+        width, columns, own = joined_features(facts, data.source)
+        if own is not None:
+            if names is None:
+                raise ValueError(
+                    "`validation` may be a bag of dicts where the shards have names for their features, too; got one beside "
+                    "rows of numbers. Pass such rows."
+                )
+            place = {name: number for number, name in enumerate(names)}
+            columns = [np.array([place[name] for name in fact.names or []], np.int32) for fact in facts]
+            width = len(names)
         _check_width(width, trainer)
+        _check_labels(joined_classes(facts)[0], trainer)
         data.settle(trainer.model.classes, columns, width, trainer.recipe.dtype, None)
         return data
-    X, y = validation
     X = X.to_numpy() if hasattr(X, "to_numpy") else X
     X = X if hasattr(X, "tocsr") else np.asarray(X)
-    _check_width(X.shape[1], trainer)
+    _check_width(X.shape[1] if X.ndim == 2 else 0, trainer)
+    labels = np.ravel(np.asarray(y)).tolist()
+    if X.shape[0] != len(labels):
+        raise ValueError(
+            f"X and y of `validation` must have the same number of rows; got {X.shape[0]} and {len(labels)}. Align them."
+        )
+    _check_labels(list(dict.fromkeys(labels)), trainer)
     known = trainer.model.class_number
-    codes = np.array([known.get(label, -1) for label in np.ravel(np.asarray(y)).tolist()], np.int64)
+    codes = np.array([known.get(label, -1) for label in labels], np.int64)
     return functools.partial(_judge_here, Table(X, trainer.recipe.dtype), codes)
 
 
@@ -333,6 +403,34 @@ def _check_width(width: int, trainer: Trainer) -> None:
         raise ValueError(
             f"The examples to decide by must have the features of the shards, {trainer.model.n_features}; got {width}. Prepare "
             "both in the same way."
+        )
+
+
+def _by_name(X: Any, y: Any, names: list[str]) -> Any:
+    """The columns of a frame in the order of the shards' own."""
+    label = [y] if isinstance(y, str) and y in X.columns else []
+    own = {str(name): name for name in X.columns if name not in label}
+    if own.keys() != set(names):
+        raise ValueError(
+            f"The examples to decide by must have the columns of the shards, {few(names)}; got {few(list(own))}. Prepare both in "
+            "the same way."
+        )
+    return X[[own[name] for name in names] + label]
+
+
+def _check_labels(labels: list[Any], trainer: Trainer) -> None:
+    """Refuse examples that are all mistakes, and say where some are, because nobody knows their labels."""
+    classes = list(trainer.model.classes)
+    strangers = [label for label in labels if label not in trainer.model.class_number]
+    if len(strangers) == len(labels):
+        got = few([repr(label) for label in labels]) or "none"
+        raise ValueError(
+            f"The examples to decide by must have labels of the shards, {few([repr(label) for label in classes])}; got {got}. "
+            "Prepare both in the same way."
+        )
+    if strangers:
+        warnings.warn(
+            f"In `validation` {describe_strangers([*classes, *strangers], classes)}", UserWarning, stacklevel=4
         )
 
 

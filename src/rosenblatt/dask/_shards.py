@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rosenblatt.data import Encoder, open_stream
 from rosenblatt.data.batch import compact, join
 from rosenblatt.data.encoder import Moments
-from rosenblatt.data.spans import Span, aligned, needs_scan
+from rosenblatt.data.spans import Span
 from rosenblatt.records import kind_of_label
 from rosenblatt.rows import CSR
 from rosenblatt.runs import Run
@@ -175,9 +175,6 @@ def moments_of(pieces: Sequence[Piece], encoder: dict[str, Any], options: dict[s
 
 def _streams(pieces: Sequence[Piece], encoder: Encoder, options: dict[str, Any]) -> Any:
     for name, span in pieces:
-        kind = options["format"]
-        if span is not None and kind != "parquet" and not needs_scan(kind):
-            span = aligned(name, span)  # noqa: PLW2901 - its whole lines
         yield open_stream(name, encoder=encoder, span=span, threads=1, **options)
 
 
@@ -209,28 +206,31 @@ def load_table(part: Any, place: str) -> Loaded:
     if X.ndim != 2:
         raise ValueError(f"X must have rows and columns; that of {place} has {X.ndim} dimension(s). Reshape it.")
     y = np.ravel(np.asarray(y))
-    weights = np.zeros(0)
+    weights = None
     if len(part) == 3 and part[2] is not None:
         weights = np.ascontiguousarray(np.asarray(part[2], np.float64).ravel())
         if not (np.isfinite(weights).all() and (weights >= 0).all()):
             raise ValueError(
                 f"Sample weights must be finite numbers of at least 0; {place} has others. 1 counts an example once."
             )
-    if y.shape[0] != X.shape[0] or (weights.size and weights.size != X.shape[0]):
-        raise ValueError(
-            f"X and y must have the same number of rows; {place} has {X.shape[0]} and {y.shape[0]}. Align the partitions."
-        )
+    for name, values in (("y", y), ("sample_weight", weights)):
+        if values is not None and values.shape[0] != X.shape[0]:
+            raise ValueError(
+                f"X and {name} must have the same number of rows; {place} has {X.shape[0]} and {values.shape[0]}. Align the "
+                "partitions."
+            )
     labels, codes = _numbered(y, place)
     table = Table(X)
     rows = table.rows if table.in_place else np.ascontiguousarray(table.rows, table.dtype)
-    return Loaded(rows, codes, weights if X.shape[0] else np.zeros(0), labels, X.shape[1], None, columns, place)
+    return Loaded(rows, codes, np.zeros(0) if weights is None else weights, labels, X.shape[1], None, columns, place)
 
 
 def _numbered(y: Array, place: str) -> tuple[list[Any], NDArray[np.int64]]:
     """The labels, sorted, and for each row the place of its own."""
-    if y.dtype.kind == "f" and y.size and not (np.isfinite(y).all() and (y == np.floor(y)).all()):
+    if y.dtype.kind == "f" and (bad := y[~(np.isfinite(y) & (y == np.floor(y)))]).size:
         raise ValueError(
-            f"The labels must be strings, integers or booleans; {place} has {y[0]!r} among them. Round or name the classes."
+            f"The labels must be strings, integers or booleans; {place} has {bad[0].item()} among them. Round or name the "
+            "classes, and leave out examples without one."
         )
     if y.dtype.kind == "O":
         kinds = {kind_of_label(label) for label in y.tolist()}
@@ -250,13 +250,23 @@ def load_pairs(pairs: Sequence[Any], place: str) -> Loaded:
         raise ValueError(
             f"The items of a bag must be pairs (features, label); {place} has others. Map the bag to such pairs first."
         )
-    labels, codes = _numbered(np.array([label for _, label in pairs]), place)
+    labels, codes = _numbered(np.array([label for _, label in pairs], object), place)
     if not pairs:
         return Loaded(
-            CSR(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)), codes, np.zeros(0), [], 0, [], None, place
+            CSR(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)), codes, np.zeros(0), [], 0, None, None, place
         )
-    if not isinstance(pairs[0][0], dict):
-        return load_table((np.array([list(x) for x, _ in pairs], np.float64), [label for _, label in pairs]), place)
+    dicts = sum(isinstance(x, dict) for x, _ in pairs)
+    try:
+        table = np.array([list(x) for x, _ in pairs], np.float64) if not dicts else None
+    except (TypeError, ValueError):
+        dicts = -1
+    if dicts not in (0, len(pairs)):
+        raise ValueError(
+            f"The features of a bag must all be dicts of numbers, or all sequences of as many numbers; {place} has others. Map "
+            "the bag to one of these first."
+        )
+    if not dicts:
+        return dataclasses.replace(load_table((table, codes), place), labels=labels)
     names: dict[str, int] = {}
     indptr, indices, values = [0], [], []
     for x, _ in pairs:
@@ -332,6 +342,11 @@ def settle(
             indptr, indices, values = matrix.indptr, matrix.indices, matrix.data
         kind = np.int32 if width < 2**31 else np.int64
         rows = CSR(indptr.astype(np.int64, copy=False), indices.astype(kind, copy=False), values)
+    elif columns is not None:
+        raise ValueError(
+            f"The features of a bag must all be dicts, or all sequences of numbers; {loaded.place} has sequences, others have "
+            "dicts. Map the bag to one of these first."
+        )
     else:
         rows = np.ascontiguousarray(rows, dtype)
     weights = loaded.weights

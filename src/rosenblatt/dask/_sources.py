@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,11 @@ import numpy as np
 
 from rosenblatt.data import Encoder, open_stream
 from rosenblatt.data.sources import expand
-from rosenblatt.data.spans import needs_scan, scan, split
+from rosenblatt.data.spans import split
 
 from ._shards import Loaded, Piece, load_files, load_pairs, load_table, moments_of
 
-__all__ = ["Source", "branches", "make_source", "node_size", "places_of", "source_of_pairs"]
+__all__ = ["Source", "branches", "in_blocks_of", "make_source", "node_size", "places_of", "source_of_pairs"]
 
 SHARD_BYTES = 32 << 20
 FEWEST, MOST = 8, 4096
@@ -70,19 +71,23 @@ def make_source(
     if isinstance(X, str | os.PathLike) or (
         isinstance(X, list | tuple) and X and all(isinstance(name, str | os.PathLike) for name in X)
     ):
-        _refuse_labels(y, "files, which hold their labels")
+        _refuse_columns(y, sample_weight, "files, which hold their labels")
         return _files(client, X, shards, dict(reading or {}))
     if kind.startswith("dask.array"):
         return _array(client, X, y, sample_weight)
     if kind.startswith(("dask.dataframe", "dask_expr")):
         return _frame(client, X, y, sample_weight)
     if kind.startswith("dask.bag"):
-        _refuse_labels(y, "a bag of pairs (features, label)")
+        _refuse_columns(y, sample_weight, "a bag of pairs (features, label)")
         return Source(_named_pairs, _numbered("partition", placed(client, X.to_delayed())))
     if isinstance(X, list | tuple) and X and all(_is_partition(part) for part in X):
-        _refuse_labels(y, "partitions (X, y)")
+        _refuse_columns(y, sample_weight, "partitions (X, y) or (X, y, sample_weight)")
         return _partitions(client, X)
-    if hasattr(X, "shape") or hasattr(X, "__array__") or isinstance(X, list):
+    if _is_delayed(X) or type(X).__name__ == "Future":
+        raise ValueError(
+            f"Delayed partitions (X, y) must be in a list; got a single {type(X).__name__}. Call fit([X])."
+        )
+    if hasattr(X, "shape") or hasattr(X, "__array__") or isinstance(X, list | tuple):
         return _in_memory(X, y, sample_weight, shards)
     raise ValueError(
         "X must be a Dask array, dataframe or bag, a list of delayed partitions (X, y), an array, or files; got a "
@@ -90,14 +95,20 @@ def make_source(
     )
 
 
-def _refuse_labels(y: Any, what: str) -> None:
-    if y is not None:
-        raise ValueError(f"y must be left out for {what}; got a {type(y).__name__}. Call fit(X).")
+def _refuse_columns(y: Any, sample_weight: Any, what: str) -> None:
+    for name, values in (("y", y), ("sample_weight", sample_weight)):
+        if values is not None:
+            raise ValueError(f"{name} must be left out for {what}; got a {type(values).__name__}. Call fit(X).")
+
+
+def _is_delayed(part: Any) -> bool:
+    return type(part).__module__ == "dask.delayed"
 
 
 def _is_partition(part: Any) -> bool:
-    name = type(part).__name__
-    return name in ("Delayed", "DelayedLeaf", "Future") or (isinstance(part, tuple) and len(part) in (2, 3))
+    """Whether it is one, or will be; a tuple of numbers is a row."""
+    tables = isinstance(part, tuple) and len(part) in (2, 3) and not np.isscalar(part[0])
+    return tables or _is_delayed(part) or type(part).__name__ == "Future"
 
 
 def _numbered(what: str, *columns: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -170,62 +181,74 @@ def placed(client: Any, parts: Sequence[Any]) -> list[Any]:
 
 
 def _array(client: Any, X: Any, y: Any, sample_weight: Any) -> Source:
-    import dask.array as da
-
     if X.ndim != 2:
         raise ValueError(f"X must have rows and columns; got a Dask array of {X.ndim} dimension(s). Reshape it.")
-    if X.numblocks[1] > 1:
-        X = X.rechunk({1: -1})
-    columns = []
-    for name, values in (("y", y), ("sample_weight", sample_weight)):
-        if values is None:
-            columns.append([None] * X.numblocks[0])
-            continue
-        if type(values).__module__.startswith("dask"):
-            values = values.values if hasattr(values, "to_frame") else values  # noqa: PLW2901 - the array of a series
-            values = values.ravel() if values.ndim > 1 else values  # noqa: PLW2901
-        else:
-            values = da.from_array(np.ravel(np.asarray(values)), chunks=-1)  # noqa: PLW2901
-        if not np.isnan(X.shape[0]) and not np.isnan(values.shape[0]) and X.shape[0] != values.shape[0]:
-            raise ValueError(
-                f"X and {name} must have the same number of rows; got {X.shape[0]} and {values.shape[0]}. Take both from one "
-                "source."
-            )
-        if values.chunks[0] != X.chunks[0] and not np.isnan(X.shape[0]):
-            values = values.rechunk((X.chunks[0],))  # noqa: PLW2901
-        if values.numblocks[0] != X.numblocks[0]:
-            raise ValueError(
-                f"X and {name} must have the same partitions; got {X.numblocks[0]} and {values.numblocks[0]}. Call "
-                "compute_chunk_sizes() on both."
-            )
-        columns.append(placed(client, values.to_delayed().ravel().tolist()))
     if y is None:
         raise ValueError("y must hold the labels of a Dask array; got none. Call fit(X, y).")
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    labels, weights = in_blocks_of(X, "y", y), in_blocks_of(X, "sample_weight", sample_weight)
+    columns = [
+        [None] * X.numblocks[0] if values is None else placed(client, values.to_delayed().ravel().tolist())
+        for values in (labels, weights)
+    ]
     blocks = placed(client, X.to_delayed()[:, 0].tolist())
     return Source(_columns, _numbered("partition", blocks, *columns))
 
 
+def in_blocks_of(X: Any, name: str, values: Any) -> Any:
+    """Labels or weights as a Dask array with the blocks of another; None stays None."""
+    import dask.array as da
+
+    if values is None:
+        return None
+    if type(values).__module__.startswith("dask"):
+        values = values.values if hasattr(values, "to_frame") else values  # the array of a series
+        values = values.ravel() if values.ndim > 1 else values
+    else:
+        values = da.from_array(np.ravel(np.asarray(values)), chunks=-1)
+    known = not np.isnan(X.shape[0]) and not np.isnan(values.shape[0])
+    if known and X.shape[0] != values.shape[0]:
+        raise ValueError(
+            f"X and {name} must have the same number of rows; got {X.shape[0]} and {values.shape[0]}. Take both from one "
+            "source."
+        )
+    if known and values.chunks[0] != X.chunks[0]:
+        values = values.rechunk((X.chunks[0],))
+    if values.numblocks[0] != X.numblocks[0]:
+        raise ValueError(
+            f"X and {name} must have the same partitions; got {X.numblocks[0]} and {values.numblocks[0]}. Take both "
+            "from one source, or call compute_chunk_sizes() on both."
+        )
+    return values
+
+
 def _frame(client: Any, X: Any, y: Any, sample_weight: Any) -> Source:
-    blocks = placed(client, X.to_delayed())
-    weights = [None] * len(blocks) if sample_weight is None else placed(client, sample_weight.to_delayed())
-    if isinstance(y, str):
-        return Source(_with_label, _numbered("partition", blocks, [y] * len(blocks), weights))
-    if not hasattr(y, "to_delayed"):
-        raise ValueError(
-            f"y must be a Dask series, or the name of a column of X; got a {type(y).__name__}. Take it from the same frame."
-        )
-    labels = placed(client, np.ravel(y.to_delayed()).tolist())
-    if len(labels) != len(blocks) or len(weights) != len(blocks):
-        raise ValueError(
-            f"X and y must have the same partitions; got {len(blocks)} and {len(labels)}. Take both from the same frame."
-        )
-    return Source(_columns, _numbered("partition", blocks, labels, weights))
+    blocks = X.to_delayed()
+    columns = []
+    for name, values, allowed, plain in (
+        ("y", y, "a Dask series, or the name of a column of X", str),
+        ("sample_weight", sample_weight, "a Dask series", type(None)),
+    ):
+        if isinstance(values, plain):
+            columns.append([values] * len(blocks))
+            continue
+        if not hasattr(values, "to_delayed"):
+            raise ValueError(f"{name} must be {allowed}; got a {type(values).__name__}. Take it from the same frame.")
+        parts = np.ravel(values.to_delayed()).tolist()
+        if len(parts) != len(blocks):
+            raise ValueError(
+                f"X and {name} must have the same partitions; got {len(blocks)} and {len(parts)}. Take both from the same frame."
+            )
+        columns.append(placed(client, parts))
+    return Source(
+        _with_label if isinstance(y, str) else _columns, _numbered("partition", placed(client, blocks), *columns)
+    )
 
 
 def _partitions(client: Any, parts: Sequence[Any]) -> Source:
-    delayed = [part for part in parts if type(part).__name__ in ("Delayed", "DelayedLeaf")]
-    futures = iter(placed(client, delayed))
-    ready = [next(futures) if type(part).__name__ in ("Delayed", "DelayedLeaf") else part for part in parts]
+    futures = iter(placed(client, [part for part in parts if _is_delayed(part)]))
+    ready = [next(futures) if _is_delayed(part) else part for part in parts]
     return Source(_named_table, _numbered("partition", ready), local=any(isinstance(part, tuple) for part in parts))
 
 
@@ -236,9 +259,12 @@ def _in_memory(X: Any, y: Any, sample_weight: Any, shards: int | None) -> Source
     if hasattr(X, "tocsr"):
         X = X.tocsr()
     y = np.ravel(np.asarray(y))
-    if X.shape[0] != y.shape[0]:
-        raise ValueError(f"X and y must have the same number of rows; got {X.shape[0]} and {y.shape[0]}. Align them.")
     weights = None if sample_weight is None else np.ravel(np.asarray(sample_weight, np.float64))
+    for name, values in (("y", y), ("sample_weight", weights)):
+        if values is not None and X.shape[0] != values.shape[0]:
+            raise ValueError(
+                f"X and {name} must have the same number of rows; got {X.shape[0]} and {values.shape[0]}. Align them."
+            )
     count = min(shards or FEWEST, max(1, X.shape[0]))
     cuts = [X.shape[0] * k // count for k in range(count + 1)]
     take = X.iloc if hasattr(X, "iloc") else X
@@ -269,20 +295,8 @@ def _files(client: Any, paths: Any, shards: int | None, reading: dict[str, Any])
         )
     stream = open_stream(names, threads=1, **{name: value for name, value in reading.items() if name != "threads"})
     encoder, kind = stream.encoder, stream.format
-    total = sum(Path(name).stat().st_size for name in names)
-    size = max(1, total // shards) if shards else max(min(SHARD_BYTES, total // FEWEST), total // MOST, 1)
     options = {"format": kind, "header": reading.get("header"), "labelled": reading.get("labelled", True)}
-    cuts = []
-    for name in names:
-        spans = split(name, size, kind)
-        if spans is not None and len(spans) > 1 and needs_scan(kind):
-            spans = client.submit(scan, name, size, kind, encoder.header, pure=False)
-        cuts.append(spans)
-    pieces: list[tuple[Piece, float]] = []
-    for name, spans in zip(names, client.gather(cuts), strict=True):
-        parts = [None] if spans is None else spans
-        pieces += [((name, span), Path(name).stat().st_size / len(parts)) for span in parts]
-    groups = _packed(pieces, size)
+    groups = _cut(client, names, shards, kind, encoder.header)
     if encoder.moments is not None and not encoder.learned_moments:
         plan = encoder.to_json()
         found = client.gather([client.submit(moments_of, group, plan, options, pure=False) for group in groups])
@@ -294,17 +308,27 @@ def _files(client: Any, paths: Any, shards: int | None, reading: dict[str, Any])
     return Source(load_files, arguments, anywhere=True, encoder=encoder)
 
 
-def _packed(pieces: Sequence[tuple[Piece, float]], size: int) -> list[list[Piece]]:
-    """Small files that follow each other share a shard."""
-    groups: list[list[Piece]] = []
-    room = 0.0
-    for piece, weight in pieces:
-        if not groups or weight > room:
-            groups.append([])
-            room = 1.25 * size
-        groups[-1].append(piece)
-        room -= weight
-    return groups
+def _cut(client: Any, names: Sequence[str], shards: int | None, kind: str, header: bool | None) -> list[list[Piece]]:
+    """Shards of as many bytes each, were the files one; a cut that would leave a splinter of a file is moved to its end."""
+    edges = list(itertools.accumulate((Path(name).stat().st_size for name in names), initial=0))
+    total = max(1, edges[-1])
+    count = min(total, shards or min(max(round(total / SHARD_BYTES), FEWEST), MOST))
+    cuts = [total * number // count for number in range(1, count)]
+    splinter = total // count // 8
+    files: list[tuple[str, list[int]]] = []
+    found = []
+    for name, (begin, end) in zip(names, itertools.pairwise(edges), strict=True):
+        inner = cuts[bisect_left(cuts, begin + splinter + 1) : bisect_left(cuts, end - splinter)]
+        files.append((name, [begin, *inner, end]))
+        places = [cut - begin for cut in inner]
+        found.append(client.submit(split, name, places, kind, header, pure=False) if places else split(name, (), kind))
+    groups: dict[int, list[Piece]] = {}
+    for (name, ends), spans in zip(files, client.gather(found), strict=True):
+        parts = [((ends[0], ends[-1]), None)] if spans is None else zip(itertools.pairwise(ends), spans, strict=True)
+        for (begin, end), span in parts:
+            if span is None or span[0] < span[1]:
+                groups.setdefault(bisect_right(cuts, (begin + end) // 2), []).append((name, span))
+    return list(groups.values()) or [[(names[0], None)]]
 
 
 def _merge_moments(into: Any, other: Any) -> None:

@@ -79,17 +79,18 @@ def sniff(text: bytes, format: str, header: bool | None) -> Dialect:  # noqa: A0
         raise BadData(
             "A table must have rows below its header; this file has none. Set header=False if it has no header."
         )
-    repeated = [name for name, many in itertools.groupby(sorted(names)) if len(list(many)) > 1]
-    if repeated:
-        raise BadData(
-            f"The names of columns must differ; {repeated[0]!r} comes twice. Rename one, or set header=False."
-        )
     return Dialect(delimiter, quoted, header, names, dict(zip(names, kinds)))
 
 
 def _names(cells: Sequence[str]) -> list[str]:
     """The names in a header; a column without one is called by its number."""
-    return [cell.strip() or str(c) for c, cell in enumerate(cells)]
+    names = [cell.strip() or str(c) for c, cell in enumerate(cells)]
+    repeated = [name for name, many in itertools.groupby(sorted(names)) if len(list(many)) > 1]
+    if repeated:
+        raise BadData(
+            f"The names of columns must differ; {repeated[0]!r} comes twice. Rename one, or set header=False."
+        )
+    return names
 
 
 def _reader(text: str, delimiter: str, quoted: bool) -> Any:
@@ -132,8 +133,10 @@ def _is_header(first: Sequence[str], columns: Sequence[Sequence[str]], kinds: Se
     """Whether the first row names the columns."""
     if first in ([str(c) for c in range(len(first))], [str(c + 1) for c in range(len(first))]) and len(first) > 1:
         return True
-    if any(NUMBER.match(cell) for cell in first) or len(set(first)) < len(first) or first == [""]:
+    if any(NUMBER.match(cell) for cell in first) or first == [""]:
         return False
+    if len(set(first)) < len(first):  # as values do; names only where the others are numbers
+        return any(kind == "number" and cell not in MISSING for cell, kind in zip(first, kinds))
     if "number" in kinds or any(cell.lower() in LABEL_NAMES for cell in first):
         return True
     # All is text: a name differs from the few values that a column of categories repeats.
@@ -146,10 +149,16 @@ class DelimitedReader(TableReader):
 
     def __init__(self, encoder: Encoder, buffers: Buffers, dialect: Dialect) -> None:
         names = dialect.names
-        if not dialect.header and not encoder.header and encoder.label not in (None, str(len(names))):
-            expected = len(encoder.columns) + 1
-            if len(names) == expected - 1:  # the same table without its label
-                names = [str(c) for c in range(expected) if str(c) != encoder.label]
+        if not dialect.header and not encoder.header:
+            expected = encoder.width or len(encoder.columns) + (encoder.label is not None)
+            unlabelled = [str(c) for c in range(expected) if str(c) != encoder.label]
+            if len(names) == len(unlabelled):  # the same table without its label
+                names = unlabelled
+            elif len(names) != expected:
+                raise BadData(
+                    f"A table must have {expected} columns, or {len(unlabelled)} without the label; got {len(names)}. Give the "
+                    "file the columns that the model has learned from."
+                )
         super().__init__(encoder, names)
         self.buffers = buffers
         self.dialect = dialect
@@ -211,24 +220,15 @@ class DelimitedReader(TableReader):
     def _complaint(self, unit: tuple[Block, list[str], bool], numeric: set[Any], error: Exception) -> BadData:
         """Find the line that Arrow did not like, and say what is wrong with it."""
         block, names, header = unit
-        data = bytes(block.memory[: block.size])
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError as broken:
-            return BadData(
-                f"Text must be UTF-8; got the byte {data[broken.start]:#04x} where none may stand. Convert the file, for "
-                "instance with iconv -f latin1 -t utf-8.",
-                line=data.count(b"\n", 0, broken.start) + 1,
-            )
-        reader = _reader(text, self.dialect.delimiter, self.dialect.quoted)
+        reader = _reader(block.decoded(), self.dialect.delimiter, self.dialect.quoted)
         line = 1
         try:
             for number, row in enumerate(reader):
                 if row and not (header and number == 0):
                     if len(row) != len(names):
                         return BadData(
-                            f"A row must have {len(names)} fields, as the first one has; got {len(row)}. Quote a field "
-                            f"that contains {self.dialect.delimiter!r}.",
+                            f"A row must have {len(names)} field{'s'[: len(names) - 1]}, as the first one has; got {len(row)}. "
+                            f"Quote a field that contains {self.dialect.delimiter!r}.",
                             line=line,
                         )
                     for name, cell in zip(names, row):
@@ -236,7 +236,7 @@ class DelimitedReader(TableReader):
                         if name in numeric and not good and cell.strip() not in MISSING:
                             return BadData(
                                 f"Column {name!r} must hold finite numbers, as its first rows do; got {cell.strip()[:40]!r}. "
-                                f"Correct it, or set its type to category (--type {name}=category).",
+                                f"Correct it, or set its type to category (--types {name}=category).",
                                 line=line,
                             )
                 line = reader.line_num + 1

@@ -83,10 +83,16 @@ class Encoder:
         self.label = label
         self.label_kind: str | None = None
         self.header = True
-        self.interactions = [(str(a), str(b)) for a, b in interactions]
+        pairs: Sequence[Any] = interactions
+        for pair in pairs:
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise BadData(
+                    f"Interactions must be pairs of columns, such as ('age', 'job'); got {pair!r}. Name two columns in each."
+                )
+        self.interactions = [(str(a), str(b)) for a, b in pairs]
         self.first_column = first_column
         self.frozen = False
-        self.width = 0
+        self.width = 0  # how many columns: up to the highest in svmlight text, of the first table in CSV
         self.number_columns = [name for name, kind in self.columns.items() if kind == "number"]
         self.moments = Moments(len(self.number_columns)) if standardize else None
         self.learned_moments = False

@@ -122,5 +122,5 @@ def make_reader(
     dialect = sniff(head, format, header)
     if encoder is None:
         encoder = plan(dialect.kinds, label, types, labelled, **options)
-        encoder.header = dialect.header
+        encoder.header, encoder.width = dialect.header, len(dialect.names)
     return DelimitedReader(encoder, buffers, dialect)

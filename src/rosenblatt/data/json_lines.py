@@ -23,7 +23,10 @@ def _flat(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 def _record(line: bytes) -> dict[str, Any]:
     """One line as a flat dict; ValueError says what is wrong."""
-    record = json.loads(line)
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} at column {error.colno}") from None
     if not isinstance(record, dict):
         raise ValueError(f"got {json.dumps(record)[:40]}")
     return dict(_flat(record))
@@ -127,6 +130,6 @@ def _number(value: Any, name: str, line: int) -> float | None:
         pass
     raise BadData(
         f"Field {name!r} must be a finite number, as in the first lines; got {json.dumps(value)[:40]}. Correct it, or set its "
-        f"type to category (--type {name}=category).",
+        f"type to category (--types {name}=category).",
         line=line,
     )

@@ -22,6 +22,24 @@ def mix(key: Any) -> Any:
 
 
 @njit(**NOGIL)
+def _sort(indices: Any, values: Any) -> None:
+    """Sort by column, byte after byte from the lowest; each pass keeps the order of equals, and all take the same time."""
+    old, old_values, starts = np.empty_like(indices), np.empty_like(values), np.empty(257, np.uint64)
+    count, highest, shift = uint64(indices.size), uint64(indices.max()), uint64(0)
+    while highest >> shift:
+        old[:], old_values[:], starts[:] = indices, values, 0
+        for k in range(count):
+            starts[(uint64(old[k]) >> shift & uint64(255)) + uint64(1)] += uint64(1)
+        for byte in range(uint64(256)):
+            starts[byte + uint64(1)] += starts[byte]
+        for k in range(count):
+            byte = uint64(old[k]) >> shift & uint64(255)
+            indices[starts[byte]], values[starts[byte]] = old[k], old_values[k]
+            starts[byte] += uint64(1)
+        shift += uint64(8)
+
+
+@njit(**NOGIL)
 def tidy_row(indices: Any, values: Any, begin: Any, end: Any) -> Any:
     """Sort the entries begin…end of a row by column and sum duplicates; gives the new end."""
     if end - begin <= uint64(48):
@@ -33,14 +51,7 @@ def tidy_row(indices: Any, values: Any, begin: Any, end: Any) -> Any:
                 place -= uint64(1)
             indices[place], values[place] = index, value
     else:
-        count = end - begin
-        keys, old = np.empty(count, np.uint64), values[begin:end].copy()
-        for k in range(count):
-            keys[k] = uint64(indices[begin + k]) << uint64(32) | k
-        keys.sort()  # the place within the row in the lower half keeps equal columns in order
-        for k in range(count):
-            indices[begin + k] = keys[k] >> uint64(32)
-            values[begin + k] = old[keys[k] & uint64(0xFFFFFFFF)]
+        _sort(indices[begin:end], values[begin:end])
     last = begin
     for k in range(begin + uint64(1), end):
         if indices[k] == indices[last]:

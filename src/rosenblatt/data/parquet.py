@@ -78,7 +78,9 @@ class ParquetReader(TableReader):
             groups = None if source.span is None else list(range(*source.span))
             yield from file.iter_batches(rows, row_groups=groups, columns=self.wanted)
         except (OSError, pa.ArrowException) as error:
-            raise BadData(f"The Parquet file cannot be read: {error}. Copy or write it again.") from None
+            raise BadData(
+                f"The Parquet file cannot be read: {str(error).rstrip('.')}. Copy or write it again."
+            ) from None
 
     def parse(self, unit: Any) -> Parsed:
         """Cast the columns to numbers and text, then encode them."""
@@ -92,7 +94,8 @@ class ParquetReader(TableReader):
                 columns[name] = _cast(column, numeric)
             except pa.ArrowException as error:
                 raise BadData(
-                    f"Column {name!r} cannot be taken as {'numbers' if numeric else 'text'}: {error}. Set its type."
+                    f"Column {name!r} cannot be taken as {'numbers' if numeric else 'text'}: {str(error).rstrip('.')}. Set "
+                    "its type."
                 ) from None
         try:
             return self.encode(columns, unit.num_rows, unit.num_rows)
@@ -125,4 +128,4 @@ def _open(source: Opened) -> Any:
     try:
         return parquet.ParquetFile(source.whole(), pre_buffer=False)
     except (OSError, pa.ArrowException) as error:
-        raise BadData(f"The Parquet file cannot be read: {error}. Copy or write it again.") from None
+        raise BadData(f"The Parquet file cannot be read: {str(error).rstrip('.')}. Copy or write it again.") from None

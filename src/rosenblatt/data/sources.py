@@ -41,6 +41,17 @@ class Block(NamedTuple):
     text: Bytes
     size: int
 
+    def decoded(self) -> str:
+        """The text, which must be UTF-8."""
+        try:
+            return str(memoryview(self.memory)[: self.size], "utf-8")
+        except UnicodeDecodeError as error:
+            raise BadData(
+                f"Text must be UTF-8; got the byte {self.memory[error.start]:#04x} where none may stand. Convert the file, for "
+                "instance with iconv -f latin1 -t utf-8.",
+                line=self.memory.count(b"\n", 0, error.start) + 1,
+            ) from None
+
 
 def expand(paths: str | Path | Sequence[str | Path]) -> list[str]:
     """The files that a path, a glob or several of them name, in order; "-" is standard input."""
@@ -234,15 +245,13 @@ class Spare:
         """Arrays that are free, or new ones. A view of an array counts as a holder of it."""
         with self._lock:
             for rooms, arrays in self._sets:
-                # Three: the set, the loop and the argument.
-                if all(size <= room for size, room in zip(sizes, rooms)) and all(
-                    sys.getrefcount(array) == 3 for array in arrays
-                ):
-                    return list(arrays)
+                # The last one is never given out, so that a free one counts as many, whatever Python itself holds meanwhile.
+                if all(size <= room for size, room in zip(sizes, rooms)) and len({*map(sys.getrefcount, arrays)}) == 1:
+                    return list(arrays[:-1])
             sizes = tuple(size + size // 8 for size in sizes)  # the next ones may be a little larger
             made = self._make(*sizes)
             if sum(array.nbytes for array in made) <= self.LARGEST:
-                self._sets = [*self._sets[-self.KEPT + 1 :], (sizes, made)]
+                self._sets = [*self._sets[-self.KEPT + 1 :], (sizes, (*made, np.empty(0)))]
             return list(made)
 
 
@@ -258,7 +267,7 @@ def last_newline(memory: bytearray, text: Bytes, size: int) -> int:
 def blocks(source: Opened, buffers: Buffers, end_of: EndOf = last_newline) -> Iterator[Block]:
     """Cut a source into blocks of whole records, each about as large as the buffers."""
     carried, room = b"", buffers.size
-    first, ended = True, False
+    first, ended = source.span is None or source.span[0] == 0, False
     while not ended:
         memory, text = buffers.take(room)
         size = len(carried)
@@ -270,15 +279,22 @@ def blocks(source: Opened, buffers: Buffers, end_of: EndOf = last_newline) -> It
                 ended = got == 0
                 if ended or not source.waiting():
                     break
-        if first and (source.span is None or source.span[0] == 0) and memory.startswith(BYTE_ORDER_MARK):
+        if first and memory.startswith(BYTE_ORDER_MARK, 0, size):
             memory[: size - 3] = memory[3:size]
             size -= 3
-        first = False
+            first = False
         if ended:
             end = size
             if size and memory[size - 1] != 10:
                 memory[size] = 10
                 end += 1
+            whole = end_of(memory, text, end)
+            if whole < end:
+                raise BadData(
+                    "A quote must be closed; the file ends before the one that opens in this row is. Close it, or write it twice "
+                    "if it belongs to the text.",
+                    line=memory.count(b"\n", 0, whole) + 1,
+                )
         else:
             end = end_of(memory, text, size)
         if end == 0 and not ended:
@@ -290,6 +306,7 @@ def blocks(source: Opened, buffers: Buffers, end_of: EndOf = last_newline) -> It
             room = min(max(room, 2 * size), LINE_LIMIT)
             carried = bytes(memory[:size])
             continue
+        first = False
         carried = bytes(memory[end:size]) if end < size else b""
         room = max(buffers.size, 2 * len(carried))
         if end:

@@ -1,52 +1,59 @@
 """Parts of a file that can be read apart: ranges of bytes that begin and end with a record, or row groups of Parquet."""
 
 import itertools
+from collections import deque
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from .errors import BadData
-from .formats import find_format, make_reader
+from .formats import make_reader
 from .sources import BYTE_ORDER_MARK, LINE_LIMIT, Buffers, Opened, blocks
 
-__all__ = ["Span", "aligned", "lines_before", "needs_scan", "scan", "split"]
+__all__ = ["Span", "lines_before", "split"]
 
 Span = tuple[int, int]
 
 _PIECE = 1 << 20
 
 
-def split(name: str, size: int, format: str | None = None) -> list[Span] | None:  # noqa: A002
-    """Cut a file into parts of about so many bytes; None if it can only be read as a whole.
+def split(name: str, cuts: Sequence[int], format: str, header: bool | None = None) -> list[Span] | None:  # noqa: A002
+    """Cut a file between two records near some of its bytes; None if it can only be read as a whole.
 
     Parameters
     ----------
     name : str
         The file.
-    size : int
-        About so many bytes make a part; row groups of Parquet are kept whole.
-    format : str or None, default=None
+    cuts : sequence of int
+        Where to cut, in ascending order: in bytes, for row groups of Parquet, too, which are kept whole.
+    format : str
+        As `open_stream` found it.
+    header : bool or None, default=None
         As in `open_stream`.
 
     Returns
     -------
     list of tuple of int, or None
-        Numbers of row groups, or bytes. The latter become whole lines by `aligned`; where a record may hold newlines
-        (`needs_scan`), only `scan` finds where one ends.
+        Bytes or numbers of row groups, one range more than there are cuts; that of a part without a record is empty. Of tables
+        with quotes the whole file is read, at the speed of the disk: only so it is known where a record ends.
     """
     source = Opened(name)
     try:
         if source.compression is not None or source.size is None:
             return None
-        if find_format(source, name, format) == "parquet":
-            return _row_groups(source, size)
-        whole = source.size
+        if format == "parquet":
+            ends = _row_groups(source, cuts)
+        elif cuts and format in ("csv", "tsv"):
+            ends = _records(source, cuts, format, header)
+        else:
+            ends = [0, *_lines(name, cuts), source.size]
     finally:
         source.close()
-    parts = max(1, round(whole / size))
-    cuts = [whole * k // parts for k in range(parts + 1)]
-    return list(itertools.pairwise(cuts))
+    return list(itertools.pairwise(ends))
 
 
-def _row_groups(source: Opened, size: int) -> list[Span]:
+def _row_groups(source: Opened, cuts: Sequence[int]) -> list[int]:
+    """For each cut the nearest end of a row group, if all groups together had as many bytes as the file."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -54,41 +61,34 @@ def _row_groups(source: Opened, size: int) -> list[Span]:
         details = parquet.ParquetFile(source.whole()).metadata
     except (OSError, pa.ArrowException) as error:
         raise BadData(f"The Parquet file cannot be read: {error}. Copy or write it again.", source.name) from None
-    spans, first, have = [], 0, 0
-    for group in range(details.num_row_groups):
-        have += details.row_group(group).total_byte_size
-        if have >= size or group == details.num_row_groups - 1:
-            spans.append((first, group + 1))
-            first, have = group + 1, 0
-    return spans or [(0, 0)]
+    sizes = [details.row_group(group).total_byte_size for group in range(details.num_row_groups)]
+    ends = list(itertools.accumulate(sizes, initial=0))
+    places = [cut * ends[-1] / (source.size or 1) for cut in cuts]
+    return [0, *(min(range(len(ends)), key=lambda end: abs(ends[end] - place)) for place in places), len(sizes)]
 
 
-def needs_scan(format: str) -> bool:  # noqa: A002
-    """Whether a record may hold newlines, so that its end is known only to who has read the file from its beginning."""
-    return format in ("csv", "tsv")
-
-
-def scan(name: str, size: int, format: str, header: bool | None = None) -> list[Span]:  # noqa: A002
-    """The same as `split` for tables with quotes: reads the file once, at the speed of the disk."""
-    first = Opened(name)
+def _records(source: Opened, cuts: Sequence[int], format: str, header: bool | None) -> list[int]:  # noqa: A002
+    """For each cut the end of the last record before it."""
+    buffers = Buffers(_PIECE)
+    ends, left = [0], deque(cuts)
+    start = first = len(BYTE_ORDER_MARK) if _begins_with(source.name, BYTE_ORDER_MARK) else 0
     try:
-        buffers = Buffers(size)
-        reader = make_reader(
-            first, format, buffers, None, label=None, header=header, types=None, labelled=False, one_based=None,
+        reader: Any = make_reader(
+            source, format, buffers, None, label=None, header=header, types=None, labelled=False, one_based=None,
             bits=None, interactions=(), standardize=False,
         )  # fmt: skip
-    finally:
-        first.close()
-    source = Opened(name)
-    cuts = [len(BYTE_ORDER_MARK) if _begins_with(name, BYTE_ORDER_MARK) else 0]
-    try:
-        for block in blocks(source, buffers, reader.end_of_record):  # type: ignore[attr-defined]
-            cuts.append(cuts[-1] + block.size)
+        for block in blocks(source, buffers, reader.end_of_record):
+            if start == first and reader.dialect.header:
+                first += block.memory.find(b"\n") + 1  # names alone are no record
+            while left and left[0] < start + block.size:
+                end = start + reader.end_of_record(block.memory, block.text, max(0, left.popleft() - start))
+                ends.append(end if end > first else 0)
+            start += block.size
             buffers.give_back(block)
-    finally:
-        source.close()
-    cuts[0], cuts[-1] = 0, Path(name).stat().st_size  # a last line without its newline was counted with one
-    return list(itertools.pairwise(cuts))
+    except BadData as error:
+        line = error.line and error.line + lines_before(source.name, start)
+        raise BadData(error.message, source.name, line) from None
+    return [*ends, *[source.size or 0] * (len(left) + 1)]
 
 
 def _begins_with(name: str, mark: bytes) -> bool:
@@ -96,18 +96,12 @@ def _begins_with(name: str, mark: bytes) -> bool:
         return file.read(len(mark)) == mark
 
 
-def aligned(name: str, span: Span) -> Span:
-    """The lines that begin within a range of bytes."""
+def _lines(name: str, cuts: Sequence[int]) -> Iterator[int]:
+    """For each cut the end of the line that it is in."""
     with Path(name).open("rb") as file:
-        ends = []
-        for cut in span:
-            if cut == 0:
-                ends.append(0)
-                continue
-            file.seek(cut - 1)
-            skipped = file.readline(LINE_LIMIT)
-            ends.append(cut - 1 + len(skipped))
-    return ends[0], ends[1]
+        for cut in cuts:
+            file.seek(max(0, cut - 1))
+            yield max(0, cut - 1) + len(file.readline(LINE_LIMIT))
 
 
 def lines_before(name: str, end: int) -> int:

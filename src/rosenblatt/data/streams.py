@@ -222,8 +222,8 @@ def open_stream(
         Whether the first row of CSV names the columns; None finds out. Without names columns are called 0, 1, ….
     bits : int or None, default=None
         Hash features to ``2**bits`` places, 1 to 30; None keeps an exact vocabulary that grows.
-    types : mapping of str to {"number", "category", "words"} or None, default=None
-        Kinds of columns that are not to be guessed.
+    types : mapping of str to {"number", "category", "words", "ignore"} or None, default=None
+        Kinds of columns that are not to be guessed, or to be left out.
     interactions : sequence of (str, str), default=()
         Pairs of columns (VW text: namespaces) whose features are multiplied.
     standardize : bool, default=False
@@ -247,6 +247,8 @@ def open_stream(
     Stream
         The examples.
     """
+    if batch_bytes < 1:
+        raise ValueError(f"`batch_bytes` must be at least 1; got {batch_bytes}. A million is usual.")
     names = expand(paths)
     if threads is None:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

@@ -24,7 +24,7 @@ __all__ = ["SvmlightReader", "parse_svmlight"]
 COLUMN_LIMIT = (1 << 31) - 1
 """Column numbers must be below it, since there is a weight for each up to the highest."""
 
-OK, BAD_LABEL, NO_LABEL, BAD_INDEX, BIG_INDEX, ZERO_INDEX, NO_COLON, BAD_VALUE = range(8)
+OK, BAD_LABEL, NO_LABEL, BAD_INDEX, BIG_INDEX, ZERO_INDEX, NO_COLON, BAD_VALUE, LONG_INDEX = range(9)
 
 _ENDS = np.array([byte <= 32 or byte == 35 for byte in range(256)])
 """Which bytes may come after a number: blanks and the sign of a comment."""
@@ -165,7 +165,7 @@ def parse_svmlight(
                     at += uint64(1)
                 break
             elif c == 113 and text[at + uint64(1)] == 105 and text[at + uint64(2)] == 100:  # qid
-                while text[at] > 32:
+                while not _ENDS[text[at]]:
                     at += uint64(1)
                 shapely = shapes_work()
             else:
@@ -197,6 +197,7 @@ _REASONS = {
     ZERO_INDEX: "The index of a feature must be at least 1 where features count from one; got {word!r}. Set one_based=False.",
     NO_COLON: "A feature must be written index:value; got {word!r}. Put a colon between its number and its value.",
     BAD_VALUE: "The value of a feature must be a finite number; got {word!r}. Correct it, or leave the feature out.",
+    LONG_INDEX: "The index of a feature may have up to 19 digits; got {word!r}. Use VW text for longer names.",
 }
 
 
@@ -241,12 +242,12 @@ class SvmlightReader:
         report = np.zeros(7, np.int64)
         indptr, indices, values, labels, slow = self.spare.take(size)
         kernels().parse_svmlight(block.text, size, indptr, indices, values, labels, slow, settings, report)
-        if report[STATUS] != OK:
-            raise self._complaint(block, int(report[STATUS]), int(report[PLACE]))
         rows, entries = int(report[ROWS]), int(report[ENTRIES])
         parsed = CSR(indptr[: rows + 1], indices[:entries], values[:entries])
-        if report[SLOW_COUNT]:
+        if report[SLOW_COUNT]:  # they come before what the kernel complains of
             parsed = self._convert_slowly(block, parsed, labels, slow[: report[SLOW_COUNT]].tolist())
+        if report[STATUS] != OK:
+            raise self._complaint(block, int(report[STATUS]), int(report[PLACE]))
         self.buffers.give_back(block)
         return Parsed(parsed, labels[:rows], int(report[LINES]), int(report[HIGHEST]))
 
@@ -279,6 +280,8 @@ class SvmlightReader:
         return rows
 
     def _complaint(self, block: Block, status: int, place: int) -> BadData:
+        if status == BIG_INDEX and self.encoder.bits is not None:
+            status = LONG_INDEX
         line = block.memory.count(b"\n", 0, place) + 1
         return BadData(_REASONS[status].format(word=word_at(block, place)), line=line)
 

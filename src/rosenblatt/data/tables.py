@@ -21,13 +21,17 @@ MISSING = ["", "NA", "N/A", "NaN", "nan", "na", "n/a", "null", "NULL", "None", "
 
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*\Z")
 
+INFINITE = re.compile(r"\s*[+-]?inf(inity)?\s*\Z", re.IGNORECASE)
+"""No number that may stand in a column, but it does not make categories of the others."""
+
 
 def guess_kind(values: Sequence[str]) -> str:
     """The kind of a column from its first values: all numbers; mostly several words; else categories."""
     present = [value for value in values if value.strip() not in MISSING]
     if not present:
         return "category"
-    if all(NUMBER.match(value) for value in present):
+    finite = [value for value in present if not INFINITE.match(value)]
+    if finite and all(NUMBER.match(value) for value in finite):
         return "number"
     lengths = sum(len(value.split()) for value in present) / len(present)
     distinct = len(set(present)) / len(present)
@@ -38,7 +42,7 @@ def choose_label(names: Sequence[str], label: str | int | None, labelled: bool) 
     """The label's column: by name, by number from 0, or the one that is called so, else the last."""
     if label is None:
         named = [name for name in names if name.strip().lower() in LABEL_NAMES]
-        return named[0] if named else (names[-1] if labelled else None)
+        return named[0] if named else (names[-1] if labelled and names else None)
     if label in names:
         return str(label)
     number = int(label) if isinstance(label, int) or re.fullmatch(r"-?\d+", label) else None
@@ -67,13 +71,15 @@ def plan(
     for name, kind in (types or {}).items():
         if str(name) not in chosen:
             raise BadData(f"`types` must name columns ({_listed(list(kinds))}); got {name!r}. Check the spelling.")
-        if kind not in KINDS:
+        if kind not in (*KINDS, "ignore"):
             raise BadData(
-                f"The type of column {name!r} must be one of {', '.join(KINDS)}; got {kind!r}. Choose one of them."
+                f"The type of column {name!r} must be one of {', '.join(KINDS)}, ignore; got {kind!r}. Choose one of them."
             )
         chosen[str(name)] = kind
-    column = choose_label(list(kinds), label, labelled)
+    used = [name for name, kind in chosen.items() if kind != "ignore"]
+    column = choose_label(list(kinds) if label is not None else used, label, labelled)
     label_kind = None if column is None else ("number" if chosen.pop(column) == "number" else "category")
+    chosen = {name: kind for name, kind in chosen.items() if kind != "ignore"}
     if not chosen:
         raise BadData(
             "A table must have a column besides the label; this one has none. Check the delimiter and the format."

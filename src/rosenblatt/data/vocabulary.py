@@ -7,7 +7,6 @@ import numpy as np
 from numba import njit, uint64
 
 from .compiled import kernels
-from .errors import BadData
 from .numbers import PADDING, load8
 from .ordering import tidy_row
 from .sources import Spare
@@ -173,7 +172,7 @@ class Vocabulary:
         indptr, indices, values = self._spare.take(starts.size, total)
         indptr = indptr[: starts.size]
         indptr[0] = 0
-        known, row, rows = self.count, 0, starts.size - 1
+        row, rows = 0, starts.size - 1
         while True:
             row, self.count = kernels().number_tokens(
                 tokens, order, starts, self.slots, self.ends, self.store, self.count,
@@ -182,8 +181,6 @@ class Vocabulary:
             if row == rows:
                 break
             self._grow(tokens, order[starts[row] : starts[row + 1]])
-        if grow:
-            self._check_new(known)
         entries = int(indptr[-1])
         return indptr, indices[:entries], values[:entries]
 
@@ -196,14 +193,3 @@ class Vocabulary:
             self._make_table()
         else:
             self.store = np.concatenate([self.store, np.zeros(room - self.store.size, np.uint8)])
-
-    def _check_new(self, known: int) -> None:
-        """Refuse names that are not UTF-8."""
-        new = bytes(self.store[self.ends[known] : self.ends[self.count]])
-        try:
-            new.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise BadData(
-                f"Text must be UTF-8; the name of a feature has the byte {new[error.start]:#04x} where none may be. Convert "
-                "the file, for instance with iconv -f latin1 -t utf-8."
-            ) from None

@@ -21,7 +21,7 @@ from .words import END, USED, Tokens, hash_bytes, new_tokens
 
 __all__ = ["VwReader", "parse_vw"]
 
-OK, BAD_LABEL, NO_BAR, BAD_FACTOR, BAD_NAME, BAD_VALUE, NO_ROOM = range(7)
+OK, BAD_LABEL, NO_BAR, BAD_FACTOR, BAD_NAME, BAD_VALUE, NO_ROOM, BAD_WEIGHT = range(8)
 
 _ENDS_NAME = np.array([byte <= 32 or chr(byte) in "|:" for byte in range(256)])
 
@@ -34,6 +34,7 @@ _REASONS = {
     BAD_FACTOR: "The factor of a namespace must be a finite number; got {word!r}. Write it as |namespace:2 or leave it out.",
     BAD_NAME: "A feature must have a name before its colon; got {word!r}. Give it one.",
     BAD_VALUE: "The value of a feature must be a finite number; got {word!r}. Correct it, or leave the feature out.",
+    BAD_WEIGHT: "An importance must be at least 0; got {word!r}. 1 counts an example once, 0 not at all.",
 }
 
 
@@ -87,6 +88,9 @@ def parse_vw(
             if count == 0:
                 labels[row] = value
             elif count == 1:
+                if value < 0.0:
+                    status = BAD_WEIGHT
+                    break
                 weights[row] = value
                 any_weight = True
             if kind == SLOW and count < 2:
@@ -204,6 +208,7 @@ class VwReader:
 
     def parse(self, block: Block) -> Parsed:
         """Parse a block; any thread may do it."""
+        block.decoded()
         size, room = block.size, 2 * block.size + 64
         report = np.zeros(7, np.int64)
         labels, weights = np.empty(size // 2 + 2), np.empty(size // 2 + 2)
@@ -216,8 +221,6 @@ class VwReader:
             if report[STATUS] != NO_ROOM:
                 break
             room *= 4
-        if report[STATUS] != OK:
-            raise self._complaint(block, int(report[STATUS]), int(report[PLACE]))
         rows = int(report[ROWS])
         for place, start, stop in slow[: report[SLOW_COUNT]].tolist():
             value = float(block.memory[start:stop])
@@ -227,13 +230,11 @@ class VwReader:
                 tokens.value[place] *= value
             else:
                 row, which = divmod(-1 - place, 2)
+                if which and value < 0:
+                    raise self._complaint(block, BAD_WEIGHT, start)
                 (weights if which else labels)[row] = value
-        if report[WEIGHTS] and (weights[:rows] < 0).any():
-            row = int(np.flatnonzero(weights[:rows] < 0)[0])
-            raise BadData(
-                f"An importance must be at least 0; got {weights[row]:g}. 1 counts an example once, 0 not at all.",
-                line=row + 1,
-            )
+        if report[STATUS] != OK:  # what was left to Python comes before it
+            raise self._complaint(block, int(report[STATUS]), int(report[PLACE]))
         named = (
             [block.memory[a:b].decode("utf-8", "replace") for a, b in tags[:rows].tolist()] if report[TAGS] else None
         )

@@ -16,6 +16,7 @@ from rosenblatt.kernels.readouts import READOUTS, coefficients, decide, linear_s
 from rosenblatt.kernels.rows import Block, Floats, Integers
 from rosenblatt.kernels.schemes import ON_ZERO, SCHEMES, OnZero
 from rosenblatt.kernels.training import BLOCK_SIZE, Epochs, learn_stream, margins
+from rosenblatt.stopping import asked_to_stop
 
 # Overflow is found in the scores and raised as an error: NumPy need not warn of it first.
 QUIET = np.errstate(over="ignore", invalid="ignore")
@@ -125,7 +126,7 @@ class KernelModel:
                 assert isinstance(machine, BudgetMachine)
                 size = self.settings.block_size
                 self.epochs.append(machine.learn(self.kernel, data.take(order), y[order], weight[order], size))
-            if machine.n_updates == updates or enough(self.epochs):
+            if machine.n_updates == updates or enough(self.epochs) or asked_to_stop():
                 break
         return passes.separates() if passes is not None else self._separates(data, y)
 

@@ -12,6 +12,7 @@ from rosenblatt.kernels.machine import Machine
 from rosenblatt.kernels.online import NotFiniteError, add_scores, add_scores_since, learn
 from rosenblatt.kernels.rows import Block, Floats, Integers
 from rosenblatt.kernels.schemes import top_rival
+from rosenblatt.stopping import asked_to_stop
 
 BLOCK_SIZE = 512
 
@@ -76,6 +77,8 @@ class Epochs:
             mistakes += learn(self.machine, self.kernel, block, self.y[which], self.weight[which], scores, self.row_of)
             self.scores[which] = scores
             self.since[which] = len(self.machine.event_row)
+            if asked_to_stop():
+                break
         return mistakes
 
     def separates(self) -> bool:

@@ -18,6 +18,7 @@ from rosenblatt.kernels.machine import columns_for, spread
 from rosenblatt.kernels.online import TILE, NotFiniteError
 from rosenblatt.kernels.rows import Block, Floats, Integers
 from rosenblatt.kernels.schemes import OnZero, Scheme
+from rosenblatt.stopping import asked_to_stop
 
 Task: TypeAlias = tuple[Floats, Integers, Floats, int, int]
 """A block to learn: its kernel values with the slots and with itself, of shape (B, old + B), labels, weights, scheme, on_zero."""
@@ -130,15 +131,13 @@ class BudgetMachine:
 
     def learn(self, kernel: Kernel, data: Block, y: Integers, weight: Floats, block_size: int) -> int:
         """Learn examples in the order received; return the number of mistakes."""
-        return sum(
-            self._learn_block(
-                kernel,
-                data.take(slice(start, start + block_size)),
-                y[start : start + block_size],
-                weight[start : start + block_size],
-            )
-            for start in range(0, len(data), block_size)
-        )
+        mistakes = 0
+        for start in range(0, len(data), block_size):
+            block = slice(start, start + block_size)
+            mistakes += self._learn_block(kernel, data.take(block), y[block], weight[block])
+            if asked_to_stop():
+                break
+        return mistakes
 
     def _learn_block(self, kernel: Kernel, block: Block, y: Integers, weight: Floats) -> int:
         old = len(self.rows)
