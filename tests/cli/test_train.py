@@ -79,6 +79,11 @@ def test_every_algorithm(name, kind, data, model, tmp_path):
     assert len(guesses) == 300
 
 
+@pytest.mark.parametrize("name", ["averaged", "pocket", "batch", "kernel"])
+def test_one_epoch_is_one(name, data, model):
+    assert len(answer("train", data, "-m", model, "-a", name, "-e", 1)["epochs"]) == 1
+
+
 def test_the_same_model_as_in_python(tmp_path, model):
     """Without shuffling, training on a file is `partial_fit` on its rows, epoch after epoch."""
     path = svmlight(tmp_path / "data.svm")

@@ -67,7 +67,7 @@ class Session:
         self.resumed = False
 
     def begin(
-        self, data: list[str], options: dict[str, Any], algorithm: str, parameters: dict[str, Any], epochs: int | None
+        self, data: list[str], options: dict[str, Any], algorithm: str, parameters: dict[str, Any], epochs: int
     ) -> None:
         """Start from nothing."""
         self.estimator = new_learner(algorithm, parameters, self.seed)
@@ -75,9 +75,9 @@ class Session:
         self.data = data
         self._new_run(epochs)
 
-    def _new_run(self, epochs: int | None) -> None:
+    def _new_run(self, epochs: int) -> None:
         self.run = Run(
-            epochs=epochs or 1,
+            epochs=epochs,
             shuffle=self.shuffle,
             seed=self.seed,
             holdout=self.holdout,
@@ -244,7 +244,7 @@ class Session:
             table, codes = Table(table.take(kept)), codes[kept]
             weights = weights[kept] if weights.size else weights
         if linear:
-            estimator.max_iter = self.run.epochs if self.run.epochs > 1 else estimator.max_iter
+            estimator.max_iter = self.run.epochs
             history = estimator._train(model, table, codes, weights)
             estimator.model_ = model
             mistakes, updates, reason = history.mistakes, history.updates, history.stopped
