@@ -151,6 +151,23 @@ def test_all_workers_lost_and_none_comes(in_epoch, monkeypatch, tmp_path, data):
         assert not todo
 
 
+def test_patience_begins_when_workers_are_missed(monkeypatch, tmp_path):
+    """Not when somebody last looked, which may be long ago."""
+    monkeypatch.setattr(_data, "seconds_without_workers", lambda: 1.0)
+    monkeypatch.setattr(_data, "SILENCE", 2.0)
+    with machines(tmp_path / "scheduler.json", 1) as (own, _, (worker,)):
+        awaiting = _data.Awaiting(own)
+        awaiting.tend()
+        worker.kill()
+        while own.nthreads():
+            time.sleep(0.1)
+        time.sleep(2.0)
+        missed = time.monotonic()
+        with pytest.raises(rd.ClusterError, match="lost all of its own"):
+            list(awaiting.each([own.submit(abs, -1)]))
+        assert time.monotonic() - missed > 0.9
+
+
 def _fails(error):
     raise error
 

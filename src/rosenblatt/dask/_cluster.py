@@ -100,6 +100,15 @@ _CALM = {
 took 8% of a core with all the rest; here the cores are for learning."""
 
 
+def _prompt(client: Any) -> Any:
+    """Let a client send at once what it has to say.
+
+    By default it sends every 10 ms; but an epoch begins with several messages, each of which would wait for the next turn.
+    """
+    client.scheduler_comm.interval = 0.0
+    return client
+
+
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
     """Let Ctrl-C wait, and keep it from all threads and processes that are started meanwhile, for good.
@@ -147,7 +156,7 @@ def _local(address: str) -> Iterator[Any]:
                 f"Workers must be able to start on this machine; they did not ({str(error).rstrip('.')}). Each of them imports "
                 "the script that starts it: train under `if __name__ == '__main__':` there, so that only you do."
             ) from None
-        yield stack.enter_context(Client(cluster, direct_to_workers=True))
+        yield _prompt(stack.enter_context(Client(cluster, direct_to_workers=True)))
 
 
 @contextlib.contextmanager
@@ -164,7 +173,7 @@ def _remote(address: str) -> Iterator[Any]:
             f"{seconds:g} seconds{reason}. Start one with `dask scheduler`, or check the address and the firewall."
         ) from None
     try:
-        yield client
+        yield _prompt(client)
     finally:
         client.close(timeout=5)
 

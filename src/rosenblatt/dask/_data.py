@@ -54,8 +54,7 @@ class Awaiting:
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        self._next = 0.0
-        self._had_workers = time.monotonic()
+        self._next = self._had_workers = 0.0
 
     def check(self) -> None:
         """Raise if there is no scheduler any more."""
@@ -68,17 +67,18 @@ class Awaiting:
         A worker that only works sends its signs of life from another thread. They are compared with those of the others, so that
         nobody is blamed for a scheduler that was asleep. Where all are gone and none comes, there is nothing to wait for.
         """
-        if time.monotonic() < self._next:
+        now = time.monotonic()
+        if now < self._next:
             return False
-        self._next = time.monotonic() + SILENCE / 10
         seen = {
             address: facts["last_seen"]
             for address, facts in self.client.scheduler_info(n_workers=-1)["workers"].items()
         }
-        if seen:
-            self._had_workers = time.monotonic()
-        elif time.monotonic() - self._had_workers > seconds_without_workers():
+        if seen or now > self._next + SILENCE / 2:  # or nobody has looked for a while
+            self._had_workers = now
+        elif now - self._had_workers > seconds_without_workers():
             raise no_workers(self.client)
+        self._next = now + SILENCE / 10
         silent = [address for address, when in seen.items() if max(seen.values()) - when > SILENCE]
         self.client.run_on_scheduler(_tend, silent)
         return bool(silent)
