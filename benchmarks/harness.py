@@ -167,7 +167,7 @@ def environment(options: Options) -> dict[str, Any]:
 
 def _command(arguments: list[str]) -> str:
     """What was typed, without the folders of this machine."""
-    shown = [argument if not Path(argument).is_absolute() else Path(argument).name for argument in arguments]
+    shown = [Path(argument).name if os.sep in argument else argument for argument in arguments]
     return " ".join(["python -m benchmarks", *shown])
 
 
