@@ -12,7 +12,7 @@ import pytest
 
 import rosenblatt as rb
 import rosenblatt.dask as rd
-from rosenblatt.dask import _data, _fit
+from rosenblatt.dask import _awaiting, _data, _fit
 from tests.cli.helpers import call, svmlight
 from tests.helpers import assert_same_model, blobs
 
@@ -91,7 +91,7 @@ def test_a_worker_killed_that_reads_files(client, in_epoch, tmp_path):
 
 
 def test_a_worker_that_hangs_is_not_waited_for(expected, in_epoch, monkeypatch, tmp_path):
-    monkeypatch.setattr(_data, "SILENCE", 3.0)
+    monkeypatch.setattr(_awaiting, "SILENCE", 3.0)
     with machines(tmp_path / "scheduler.json", 2) as (own, _, _):
 
         def stop():
@@ -140,8 +140,9 @@ def test_all_workers_lost_and_another_comes(in_epoch, tmp_path, data):
 
 @pytest.mark.parametrize("data", ["lazy partitions", "an array", "files"])
 def test_all_workers_lost_and_none_comes(in_epoch, monkeypatch, tmp_path, data):
-    monkeypatch.setattr(_data, "seconds_without_workers", lambda: 1.0)
-    monkeypatch.setattr(_data, "SILENCE", 3.0)
+    for module in (_awaiting, _data):
+        monkeypatch.setattr(module, "seconds_without_workers", lambda: 1.0)
+    monkeypatch.setattr(_awaiting, "SILENCE", 3.0)
     files = [svmlight(tmp_path / f"{k}.svm", 200, seed=k) for k in range(3)]
     arguments = {"lazy partitions": (lazy_parts(),), "an array": (X, Y), "files": (files,)}[data]
     with machines(tmp_path / "scheduler.json", 2) as (own, _, workers):
@@ -153,10 +154,10 @@ def test_all_workers_lost_and_none_comes(in_epoch, monkeypatch, tmp_path, data):
 
 def test_patience_begins_when_workers_are_missed(monkeypatch, tmp_path):
     """Not when somebody last looked, which may be long ago."""
-    monkeypatch.setattr(_data, "seconds_without_workers", lambda: 1.0)
-    monkeypatch.setattr(_data, "SILENCE", 2.0)
+    monkeypatch.setattr(_awaiting, "seconds_without_workers", lambda: 1.0)
+    monkeypatch.setattr(_awaiting, "SILENCE", 2.0)
     with machines(tmp_path / "scheduler.json", 1) as (own, _, (worker,)):
-        awaiting = _data.Awaiting(own)
+        awaiting = _awaiting.Awaiting(own)
         awaiting.tend()
         worker.kill()
         while own.nthreads():

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from rosenblatt.model import Model
 from rosenblatt.runs import Run, ShardedEpoch
 
+from ._awaiting import Lost
 from ._cluster import ClusterError
-from ._data import RETRIES, Data, Lost
+from ._data import RETRIES, Data
 from ._epochs import Judgement, Order, Recipe, judge, learn_each, learn_shards, place_of_worker
 from ._mixing import coordinates_of
 from ._partials import Partial, add_partials, changes, size_of
