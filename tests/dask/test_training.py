@@ -161,11 +161,24 @@ def test_tasks_of_many_shards_add_up_as_single_ones_do(client, monkeypatch):
     settings = {**SETTINGS, "shards": 70, "mixing": "examples"}
     few = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # weights, which come back shard by shard
     assert len(few.history_[0]["shard_mistakes"]) == 70
-    monkeypatch.setattr(_data, "ALONG", 0)
+    monkeypatch.setattr(_data, "FEW", 0)
     together = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # added up where the shards lie
     monkeypatch.setattr(_data.Data, "lots", lambda self: [[number] for number in range(len(self.shards))])
     single = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # added up by further tasks
     assert few.coef_.tobytes() == together.coef_.tobytes() == single.coef_.tobytes()
+
+
+def test_weights_with_every_task_or_on_a_worker(client, monkeypatch):
+    wide = csr(np.hstack([X, np.zeros((len(X), 994))]))
+    settings = {**SETTINGS, "shards": 70}
+    along = rd.Perceptron(**settings).fit(wide, Y, client=client)
+    sent = [epoch["bytes_moved"] for epoch in along.history_]
+    assert min(sent) > 3 * 8 * 1001 * 2  # in full, for two tasks at least
+    monkeypatch.setattr(_data, "TOGETHER", 0)
+    brought = rd.Perceptron(**settings).fit(wide, Y, client=client)
+    assert along.coef_.tobytes() == brought.coef_.tobytes()
+    later = [epoch["bytes_moved"] for epoch in brought.history_[1:]]
+    assert max(later) < min(sent) / 4  # what has changed: 6 of 1,000 features
 
 
 def test_odd_shards(client):

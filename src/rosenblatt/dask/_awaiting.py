@@ -10,7 +10,7 @@ from typing import Any
 
 from ._cluster import ClusterError, no_workers, seconds_without_workers
 
-__all__ = ["SILENCE", "Awaiting", "Lost"]
+__all__ = ["SILENCE", "Awaiting", "Fetching", "Lost"]
 
 
 class Lost(Exception):  # noqa: N818
@@ -127,11 +127,18 @@ class Awaiting:
 
     def exchange(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Call a method of the client that fetches from workers or sends to them; it may be one of them that hangs."""
+        return self.end(self.begin(method, *arguments, **options))
+
+    def begin(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Let the client call one of its methods, without waiting for it."""
 
         async def exchanged() -> Any:
-            return await method(*arguments, **options, asynchronous=True)
+            return await method(*arguments, **options)
 
-        running = asyncio.run_coroutine_threadsafe(exchanged(), self.client.loop.asyncio_loop)
+        return asyncio.run_coroutine_threadsafe(exchanged(), self.client.loop.asyncio_loop)
+
+    def end(self, running: Any) -> Any:
+        """What was begun, once it is done."""
         try:
             while not wait_for([running], timeout=0.25).done:
                 self.check()
@@ -143,3 +150,27 @@ class Awaiting:
             raise Lost(str(error)) from error
         finally:
             running.cancel()
+
+
+class Fetching:
+    """Fetches what tasks gave while others are still at work; what becomes ready meanwhile, all at once."""
+
+    def __init__(self, awaiting: Awaiting) -> None:
+        self._awaiting = awaiting
+        self._ready: list[Any] = []
+        self._begun: list[tuple[list[str], Any]] = []
+
+    def take(self, future: Any, last: bool) -> None:
+        """Fetch what a task gave, unless something is being fetched and it is not the last one."""
+        self._ready.append(future)
+        if last or not self._begun or self._begun[-1][1].done():
+            keys = [ready.key for ready in self._ready]
+            self._begun.append((keys, self._awaiting.begin(self._awaiting.client.gather, self._ready)))
+            self._ready = []
+
+    def results(self) -> dict[str, Any]:
+        """What was fetched, by the names of the tasks."""
+        fetched: dict[str, Any] = {}
+        for keys, running in self._begun:
+            fetched.update(zip(keys, self._awaiting.end(running), strict=True))
+        return fetched

@@ -15,11 +15,14 @@ from ._partials import size_of
 from ._shards import Facts, facts_of, same, settle
 from ._sources import Source, node_size, places_of
 
-__all__ = ["ALONG", "RETRIES", "Data"]
+__all__ = ["RETRIES", "Data"]
 
+FEW = 1 << 14
+"""Weights of so many bytes are added up by who trains, shard by shard: further tasks would take longer."""
 
-ALONG = 1 << 14
-"""Weights of so many bytes are sent with every task, and added up by who trains: further tasks would take longer."""
+TOGETHER = 1 << 22
+"""Up to so many bytes in all go straight from who trains to tasks, and sums from them: that spares the cluster several messages.
+More go over workers, which pass weights on to each other and add up what they have."""
 
 RETRIES = 5
 """So often something is done again when what only lay on a worker was lost."""
@@ -52,6 +55,7 @@ class Data:
         self.holders: list[tuple[str, ...]] = []
         self._settled: list[tuple[Any, ...]] = []
         self.workers: dict[str, int] = {}
+        self._asked: Any = None
         self.few = False
         """Whether the weights are so few that who trains adds them up, shard by shard."""
 
@@ -61,7 +65,8 @@ class Data:
     ) -> list[Any]:  # fmt: skip
         """A task for each tuple of arguments, at its place if it has one.
 
-        Those with the same place are sent to the scheduler together: each message takes it a millisecond.
+        Those with the same place are sent to the scheduler together: each message takes it a millisecond. What is common must be
+        small: Dask makes a task of what is large, and calls it by the name of the argument.
         """
         futures: list[Any] = [None] * len(arguments)
         mark = uuid.uuid4().hex
@@ -137,7 +142,7 @@ class Data:
             )
             for number, facts in enumerate(self.facts)
         ]
-        self.few = 8 * width * (len(classes) if len(classes) > 2 else 1) <= ALONG
+        self.few = 8 * width * (len(classes) if len(classes) > 2 else 1) <= FEW
         arguments = [(loaded, *rest) for loaded, rest in zip(self._loaded, self._settled, strict=True)]
         self.shards = self.submit(settle, arguments, _named("shard", arguments), [None] * len(arguments))
         try:
@@ -186,22 +191,29 @@ class Data:
 
     # ---- place ----
 
-    def bring(self, *weights: Sequence[Any]) -> list[Any]:
-        """Weights for tasks: where they are many, on a worker, from where others fetch them; few go along with every task."""
-        boxes: list[Any] = [Box(parts) for parts in weights]
-        if sum(size_of(parts) for parts in weights) <= ALONG:
-            return boxes
-        return list(self.awaiting.exchange(self.client.scatter, boxes, hash=False))
+    def bring(self, tasks: int, *weights: Sequence[Any]) -> list[Any]:
+        """Weights for so many tasks: few go along with every task, many lie on a worker."""
+        return [Box(parts) for parts in weights] if self.along(tasks, *weights) else self.scatter(*weights)
+
+    def along(self, tasks: int, *weights: Sequence[Any]) -> bool:
+        """Whether weights are so few that they go along with each of so many tasks."""
+        return tasks * sum(size_of(parts) for parts in weights) <= TOGETHER
+
+    def scatter(self, *weights: Sequence[Any]) -> list[Any]:
+        """Weights on a worker, from where others fetch them."""
+        return list(self.awaiting.exchange(self.client.scatter, [Box(parts) for parts in weights], hash=False))
 
     def locate(self) -> None:
         """Ask who has which shard."""
+        self._asked = None
         where = self.client.who_has(self.shards)
         self.holders = [tuple(sorted(where.get(shard.key, ()))) for shard in self.shards]
         self.workers = dict(self.client.nthreads())
 
     def follow(self) -> None:
         """Notice workers that came or went; who came gets its part of the shards. Where all are gone, wait for one."""
-        workers = self._some_workers()
+        asked, self._asked = self._asked, None
+        workers = (asked and self.awaiting.end(asked)) or self._some_workers()
         if workers == self.workers:
             return
         come = [address for address in workers if address not in self.workers]
@@ -209,14 +221,18 @@ class Data:
         if come:
             self._share()
 
+    def ask_for_workers(self) -> None:
+        """Ask which workers there are, so that the answer is here when the next epoch begins."""
+        self._asked = self.awaiting.begin(self.client.nthreads)
+
     def _some_workers(self) -> Any:
         """The workers and their threads; where all are gone, once one has come."""
-        if not self.client.nthreads():
+        while not (workers := self.client.nthreads()):
             try:
                 self.client.wait_for_workers(1, timeout=seconds_without_workers())
             except TimeoutError:
                 raise no_workers(self.client) from None
-        return self.client.nthreads()
+        return workers
 
     def _share(self) -> None:
         """Give every worker its part of the shards; as few as possible are moved.

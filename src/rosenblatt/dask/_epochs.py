@@ -90,6 +90,8 @@ class Order:
         What a shard's share is.
     alone : bool
         Whether there is one shard only, so that its weights are the result.
+    along : bool
+        Whether the weights come with every task; who sent them knows how many bytes they are.
     """
 
     recipe: Recipe
@@ -98,6 +100,7 @@ class Order:
     run: Run
     mixing: str
     alone: bool
+    along: bool = False
 
 
 _lock = threading.Lock()
@@ -117,7 +120,7 @@ def _arrays(order: Order, base: Parts, changes: Sequence[Parts]) -> tuple[list[A
             received = 0
         else:
             arrays = [np.array(part) if changes else writable(np.asarray(part)) for part in base]
-            received = size_of(base)
+            received = 0 if order.along else size_of(base)
         for parts in changes:
             received += size_of(parts)
             for array, part in zip(arrays, parts, strict=True):

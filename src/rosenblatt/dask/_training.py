@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rosenblatt.model import Model
 from rosenblatt.runs import Run, ShardedEpoch
 
-from ._awaiting import Lost
+from ._awaiting import Fetching, Lost
 from ._cluster import ClusterError
 from ._data import RETRIES, Data
 from ._epochs import Judgement, Order, Recipe, judge, learn_each, learn_shards, place_of_worker
@@ -32,9 +32,6 @@ Array = NDArray[Any]
 
 JOINS = 2
 """So many sums of sums are added up at a time: few, so that neighbours are added on their worker before anything travels."""
-
-TOGETHER = 1 << 22
-"""Sums of up to so many bytes in all are fetched by who trains and added up there, which spares the cluster several messages."""
 
 
 def _add(partials: Sequence[Partial]) -> Partial:
@@ -82,21 +79,26 @@ class Trainer:
         self._base: Any = None
         self._changes: list[Any] = []
         self._changed = 0
+        self._along = 0
         self._sent: list[Array] = []
 
     # ---- weights out ----
 
-    def _send(self) -> None:
-        """Bring the weights to the cluster: what has changed since the last epoch, or all where that is less."""
+    def _send(self, tasks: int) -> None:
+        """Bring the weights to the cluster: what has changed since the last epoch, or all where that is less.
+
+        Where they are few, all go along with every task.
+        """
         now = [array.copy() for array in self.coordinates.start()]
         whole = size_of(now)
-        news = changes(now, self._sent) if self._base is not None else now
+        self._along = whole if self.data.along(tasks, now) else 0
+        news = changes(now, self._sent) if self._base is not None and not self._along else now
         self._changed += size_of(news)
-        if self._base is None or size_of(news) >= whole or self._changed > 2 * whole or len(self._changes) >= 50:
-            (self._base,) = self.data.bring(now)
+        if size_of(news) >= whole or self._changed > 2 * whole or len(self._changes) >= 50:
+            (self._base,) = self.data.bring(tasks, now)
             self._changes, self._changed = [], 0
         else:
-            self._changes += self.data.bring(news)
+            self._changes += self.data.scatter(news)
         self._sent = now
 
     def _forget_sent(self) -> None:
@@ -111,8 +113,9 @@ class Trainer:
             try:
                 self.awaiting.check()
                 self.data.follow()
-                self._send()
-                partial = self._learn()
+                lots = self.data.lots()
+                self._send(len(lots))
+                partial = self._learn(lots)
                 break
             except Lost as error:
                 reason: Exception = error
@@ -136,33 +139,40 @@ class Trainer:
 
     def _order(self) -> Order:
         run = dataclasses.replace(self.run, done=[], current=type(self.run.current)())
-        return Order(self.recipe, self.identity, len(self.run.done), run, self.mixing, len(self.data.shards) == 1)
+        alone, along = len(self.data.shards) == 1, self._along > 0
+        return Order(self.recipe, self.identity, len(self.run.done), run, self.mixing, alone, along)
 
-    def _learn(self) -> Partial:
+    def _learn(self, lots: list[list[int]]) -> Partial:
         order, data = self._order(), self.data
-        lots = data.lots()
         names = [f"epoch-{len(self.run.done) + 1}-{lot[0]}" for lot in lots]
         tasks = data.submit(
-            learn_each if data.few else learn_shards, [([data.shards[n] for n in lot], lot) for lot in lots], names,
-            [data.holders[lot[0]] for lot in lots], base=self._base, changes=self._changes, order=order,
+            learn_each if data.few else learn_shards,
+            [([data.shards[n] for n in lot], lot, self._base, self._changes) for lot in lots], names,
+            [data.holders[lot[0]] for lot in lots], order=order,
         )  # fmt: skip
-        here = data.few or size_of(self._sent) * len(lots) <= TOGETHER
+        here = data.few or self._along > 0
         results = tasks if here else self._tree(lots, tasks, self._submit_sum)
         bytes_of = {t.key: sum(data.facts[n].bytes for n in lot) for lot, t in zip(lots, tasks, strict=True)}
         done, total = 0, sum(bytes_of.values())
         awaited = {future.key for future in results}
+        fetching = Fetching(self.awaiting)
         for future in self.awaiting.each({future.key: future for future in (*tasks, *results)}.values()):
             self.awaiting.finished(future)
             done += bytes_of.get(future.key, 0)
             self.on_shards(done, total)
-            awaited.discard(future.key)
+            if future.key in awaited:
+                awaited.discard(future.key)
+                fetching.take(future, last=not awaited)
             if not awaited:
                 break
-        gathered = self.awaiting.gather(results)
+        data.ask_for_workers()
+        fetched = fetching.results()
+        gathered = [fetched[future.key] for future in results]
         partials: list[Partial] = list(itertools.chain(*gathered)) if data.few else gathered
         for partial in partials:
             partial.moved += size_of(partial.totals) + size_of(partial.averages)
             partial.place = ""
+        partials[0].moved += len(lots) * self._along
         if here:
             partials.sort(key=lambda partial: partial.notes[0].shard)
             nodes = [[note.shard for note in partial.notes] for partial in partials]
@@ -228,10 +238,10 @@ class Trainer:
             readout = [part.ravel().copy() for part in self.model.weights()] if self.model.readout == "average" else []
             order = self._order()
             try:
-                sent = self.data.bring(start, readout)
+                sent = self.data.bring(len(data.shards), start, readout)
                 tasks = data.submit(
-                    judge, [([it],) for it in data.shards], [f"judge-{n}" for n in range(len(data.shards))], data.holders,
-                    start=sent[0], readout=sent[1], order=order, held=held,
+                    judge, [([it], *sent) for it in data.shards], [f"judge-{n}" for n in range(len(data.shards))],
+                    data.holders, order=order, held=held,
                 )  # fmt: skip
                 results = self.awaiting.results(tasks)
                 return Judgement(sum(result.examples for result in results), sum(result.mistakes for result in results))
