@@ -28,6 +28,12 @@ def test_json_and_order(data):
     }, "the times aside it is repeatable"
 
 
+def test_a_plot_that_cannot_be_written(data, tmp_path):
+    refused = call("compare", data, "--plot", tmp_path / "absent" / "plot.png", code=2)
+    assert "there is no folder" in refused.stderr
+    assert not refused.stdout
+
+
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_the_plot(data, tmp_path, ending):
     path = tmp_path / f"plot.{ending}"

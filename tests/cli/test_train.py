@@ -296,11 +296,33 @@ def test_resume_with_more_epochs_and_with_new_data(tmp_path, model, data):
         (["--label", "height"], "--label is part of the model"),
         (["--one-based"], "--one-based is part of the model"),
         (["--zero-based"], "--zero-based is part of the model"),
+        (["--seed", "0"], "--seed must be that of the run that goes on, 3; got 0"),
+        (["--shuffle"], "--shuffle must be that of the run that goes on, False; got True"),
+        (["--holdout", "0.2"], "--holdout must be that of the run that goes on, 0.1; got 0.2"),
     ],
 )
 def test_resume_does_not_change_a_model(options, words, data, model):
-    call("train", data, "-m", model, "-q")
-    assert words in call("train", data, "-m", model, "--resume", *options, code=2).stderr
+    call("train", data, "-m", model, "-q", "--seed", 3, "--no-shuffle", "--holdout", 0.1, "--set", "tol=none")
+    assert words in call("train", data, "-m", model, "--resume", "-e", 12, *options, code=2).stderr
+
+
+def test_resume_with_the_options_of_the_run(data, model):
+    options = "--seed", 3, "--no-shuffle", "--holdout", 0.1
+    call("train", data, "-m", model, "-q", *options, "--epochs", 2, "--set", "tol=none")
+    assert len(answer("train", data, "-m", model, "--resume", *options, "--epochs", 4)["epochs"]) == 4
+
+
+def test_max_iter_means_epochs(data, model):
+    assert len(answer("train", data, "-m", model, "--set", "max_iter=3", "--set", "tol=none")["epochs"]) == 3
+    call("train", data, "-m", model, "--set", "max_iter=3", "--epochs", 3)
+    for wrong in (["max_iter=3", "--epochs", 4], ["max_iter=0"], ["max_iter=many"]):
+        assert "--epochs alone" in call("train", data, "-m", model, "--set", *wrong, code=2).stderr
+
+
+@pytest.mark.parametrize("weight", ["balance", 3])
+def test_a_class_weight_that_is_none(weight, data, model):
+    refused = call("train", data, "-m", model, "--set", f"class_weight={weight}", code=2)
+    assert f"must be balanced or None; got {weight!r}" in refused.stderr
 
 
 def test_a_real_interrupt_saves_what_was_learned(tmp_path, model):

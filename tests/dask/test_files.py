@@ -309,3 +309,10 @@ def test_the_log_of_the_service_is_learned_anew(client, tmp_path):
         assert "cannot be written" in refused.stderr
     assert "--shards goes with --dask" in call("replay", log, "--shards", 4, code=2).stderr
     assert "mistakes" in call("replay", log, "--dask", client.scheduler.address, "-a", "passive").stdout
+
+
+def test_an_option_of_reading_that_there_is_not(client, tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text("1 1:1\n-1 2:1\n")
+    with pytest.raises(ValueError, match=r"`reading` must have options of open_stream \(format, .*; got 'labels'"):
+        rd.Perceptron().fit(path, client=client, reading={"labels": 0})

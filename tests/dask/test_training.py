@@ -108,6 +108,7 @@ def test_scores_of_collections(client, expected):
         (expected, (blocks, labels, 0 * labels), "weights are not all 0"),
         (named, (rows, y.repartition(npartitions=1)), "got 3 and 1"),
         (named, (rows, y[y > 0]), "X and y must have the same number of rows; a partition has"),
+        (named, (both, "lable"), r"y must name a column of the frame \(a, b, c, d, e, f, label\); got 'lable'"),
     ):
         with pytest.raises(ValueError, match=words):
             model.score(*wrong)
@@ -421,14 +422,16 @@ def checkpoint(client, tmp_path_factory):
         ({"shards": 5}, "`shards` is 4, not 5"),
         ({"sample_weight": np.ones(len(Y))}, "its bytes are others"),
         ({"y": np.where(np.arange(Y.size) < 9, 0, Y)}, "its labels are others"),
+        ({"X": np.where(np.arange(X.size).reshape(X.shape) == 7, 0.5, X)}, "its contents are others"),
+        ({"X": X[::-1], "y": Y[::-1]}, "its contents are others"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_refused(client, checkpoint, change, words):
-    data = {name: change[name] for name in ("y", "sample_weight") if name in change}
+    data = {name: change[name] for name in ("X", "y", "sample_weight") if name in change}
     settings = {**SETTINGS, "shards": 4, **{name: value for name, value in change.items() if name not in data}}
     before = checkpoint.read_bytes()
     with pytest.raises(ValueError, match="The checkpoint must be of this learner on these shards") as refused:
-        rd.Perceptron(**settings).fit(X, **{"y": Y, **data}, client=client, checkpoint=checkpoint)
+        rd.Perceptron(**settings).fit(**{"X": X, "y": Y, **data}, client=client, checkpoint=checkpoint)
     assert words in str(refused.value)
     assert checkpoint.read_bytes() == before
 
@@ -436,7 +439,7 @@ def test_a_checkpoint_of_another_run_is_refused(client, checkpoint, change, word
 def test_a_checkpoint_may_go_on_longer_and_stop_otherwise(client, checkpoint, tmp_path):
     path = tmp_path / "run.model"
     kept = rb.load(checkpoint)
-    for name in ("bytes", "labels"):  # checkpoints of earlier versions do not have them
+    for name in ("bytes", "labels", "contents"):  # checkpoints of earlier versions do not have them
         kept.training_["shards"].pop(name, None)
     kept.save(path)
     settings = {**SETTINGS, "shards": 4, "max_iter": 50, "tol": 100.0, "n_iter_no_change": 4, "random_state": None}

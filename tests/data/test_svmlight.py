@@ -232,3 +232,9 @@ def test_bytes_from_standard_input(tmp_path, monkeypatch):
         assert sum(batch.size for batch in stream) == 2
         with pytest.raises(BadData, match="can be read once"):
             iter(stream)
+
+
+@pytest.mark.parametrize("label", ["9007199254740993", "-9007199254740992", "1e300"])
+def test_labels_that_no_float_can_tell_apart(tmp_path, label):
+    with pytest.raises(BadData, match=r"between -2\^53 and 2\^53"):
+        list(open_stream(write(tmp_path, f"1 1:1\n{label} 1:1\n")))

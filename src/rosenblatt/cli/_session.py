@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,10 @@ def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
             raise Usage(
                 f"--set must name a parameter of {learner.__name__} ({', '.join(known)}); got {name!r}. Check the spelling."
             )
+    if (weight := parameters.get("class_weight")) not in (None, "balanced"):
+        raise Usage(
+            f"--set class_weight must be balanced or None; got {weight!r}. Give examples weights of their own in VW text."
+        )
     if "random_state" in known:
         parameters = {"random_state": seed, **parameters}
     estimator = learner(**parameters)
@@ -93,8 +97,12 @@ class Session:
         algorithm: str | None,
         parameters: dict[str, Any],
         epochs: int | None,
+        given: Collection[str] = (),
     ) -> None:
-        """Go on with a model: where its run was interrupted, or from its weights with other data."""
+        """Go on with a model: where its run was interrupted, or from its weights with other data.
+
+        `given` are those of seed, shuffle and holdout that were asked for: a run that goes on keeps its own.
+        """
         self.estimator = load_model(path)
         self.resumed, self.data = True, data
         name = type(self.estimator).__name__
@@ -113,11 +121,11 @@ class Session:
                 f"--set cannot change a model that goes on, whose {changed[0]} is {kept.get(changed[0])!r}; got "
                 f"{parameters[changed[0]]!r}. Leave it out, or train anew."
             )
-        given = [f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize") if options[key]]
+        fixed = [f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize") if options[key]]
         if options["one_based"] is not None:
-            given.append("--one-based" if options["one_based"] else "--zero-based")
-        if given:
-            raise Usage(f"{given[0]} is part of the model and cannot be given with --resume. Leave it out.")
+            fixed.append("--one-based" if options["one_based"] else "--zero-based")
+        if fixed:
+            raise Usage(f"{fixed[0]} is part of the model and cannot be given with --resume. Leave it out.")
         self.estimator.encoder_.thaw()
         self.stream = open_stream(
             data,
@@ -130,6 +138,12 @@ class Session:
         if training.get("data") == self._fingerprint():
             self.run = Run.from_json(training["run"])
             self.run.epochs = epochs or self.run.epochs
+            for name in given:
+                if getattr(self, name) != getattr(self.run, name):
+                    raise Usage(
+                        f"--{name} must be that of the run that goes on, {getattr(self.run, name)}; got {getattr(self, name)}. "
+                        "Leave it out, or train anew."
+                    )
             if reason := self.run.finished():
                 raise Usage(
                     f"{path} has been trained on this data for {len(self.run.done)} epochs and finished ({reason}); "

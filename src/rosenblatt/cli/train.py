@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rosenblatt.cli import _options as option
-from rosenblatt.cli._errors import INTERRUPTED, warn
+from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
 
 if TYPE_CHECKING:
     from rosenblatt.cli._learning import Epoch, Run
@@ -19,6 +19,7 @@ ALGORITHM, EPOCHS = "averaged-perceptron", 10
 
 
 def train(
+    context: typer.Context,
     data: option.DataFiles,
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="MODEL", help="Where to write the model.", show_default=False)
@@ -104,9 +105,10 @@ def train(
     option.check_cluster(dask, shards, mixing)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, threads)
     parameters = option.parsed_settings(settings)
+    epochs = _epochs(parameters, epochs)
     session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout)
     if resume:
-        session.take_up(model, data, options, algorithm, parameters, epochs)
+        session.take_up(model, data, options, algorithm, parameters, epochs, _typed(context))
     else:
         session.begin(data, options, algorithm or ALGORITHM, parameters, epochs or EPOCHS)
     if not quiet:
@@ -143,6 +145,25 @@ def train(
         raise typer.Exit(INTERRUPTED)
     if session.run.stopped == "read once" and session.run.epochs > 1:
         warn("standard input did not fit into memory and could be read only once. Save it to a file for more epochs.")
+
+
+def _epochs(parameters: dict[str, Any], epochs: int | None) -> int | None:
+    """--set max_iter means --epochs."""
+    if "max_iter" not in parameters:
+        return epochs
+    asked = parameters.pop("max_iter")
+    if type(asked) is not int or asked < 1 or epochs not in (None, asked):
+        raise Usage(
+            f"--set max_iter must be a whole number of at least 1, and not another one than --epochs, which means the same; got "
+            f"{asked!r}{'' if epochs is None else f' and {epochs}'}. Give --epochs alone."
+        )
+    return asked
+
+
+def _typed(context: typer.Context) -> list[str]:
+    """What was typed of the options that a run keeps."""
+    sources = {name: context.get_parameter_source(name) for name in ("seed", "shuffle", "holdout")}
+    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 
 
 def _epoch_lines(quiet: bool) -> Any:

@@ -85,22 +85,27 @@ class Data:
 
     # ---- load ----
 
-    def load(self, on_shard: Callable[[int, int], None] | None = None) -> list[Facts]:
-        """Load all shards, once more if workers are lost meanwhile; what they hold, but for the examples."""
+    def load(self, on_shard: Callable[[int, int], None] | None = None, checked: bool = False) -> list[Facts]:
+        """Load all shards, once more if workers are lost meanwhile; what they hold, but for the examples.
+
+        A checksum of the examples is made if asked for.
+        """
         for _ in range(RETRIES):
             try:
-                return self._load(on_shard)
+                return self._load(on_shard, checked)
             except Lost as error:
                 reason = error
         raise ClusterError(
             f"The shards could not be loaded in {RETRIES} attempts: what they come from was lost ({reason})"
         ) from reason
 
-    def _load(self, on_shard: Callable[[int, int], None] | None) -> list[Facts]:
+    def _load(self, on_shard: Callable[[int, int], None] | None, checked: bool) -> list[Facts]:
         places = self._places(len(self.source))
         arguments = [self._arguments(number, place) for number, place in enumerate(places)]
         self._loaded = self.submit(self.source.load, arguments, _named("load", places), places)
-        told = self.submit(facts_of, [(it,) for it in self._loaded], _named("facts", places), [None] * len(places))
+        told = self.submit(
+            facts_of, [(it, checked) for it in self._loaded], _named("facts", places), [None] * len(places)
+        )
         for count, future in enumerate(self.awaiting.each(told), start=1):
             self.awaiting.finished(future)
             if on_shard is not None:

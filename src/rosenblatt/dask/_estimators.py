@@ -13,7 +13,7 @@ import rosenblatt
 from rosenblatt.checks import as_before_on_failure
 
 from ._fit import train
-from ._sources import in_blocks_of
+from ._sources import check_column, in_blocks_of
 
 __all__ = [
     "ALMA",
@@ -101,6 +101,7 @@ class ClusterFit:
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of examples that are predicted rightly; of a Dask dataframe y may name the column of the labels."""
         if isinstance(y, str) and hasattr(X, "columns"):
+            check_column(X, y)
             X, y = X.drop(columns=[y]), X[y]
         guess = self.predict(X)
         given = [guess, y] if sample_weight is None else [guess, y, sample_weight]

@@ -126,7 +126,8 @@ def train(
         data = Data(cluster, given)
         asked = new_run(estimator) if run is None else run
         with told(checkpoint, asked):
-            trainer, encoder = _prepared(estimator, data, asked, mixing, bar, (coef_init, intercept_init))
+            start, checked = (coef_init, intercept_init), checkpoint is not None
+            trainer, encoder = _prepared(estimator, data, asked, mixing, bar, start, checked)
             trainer.asked = shards
             if validation is not None:
                 names = feature_names(estimator, encoder)
@@ -158,11 +159,11 @@ def new_run(estimator: Any) -> Run:
 
 
 def _prepared(
-    estimator: Any, data: Data, run: Run, mixing: str, bar: Bar, start: tuple[Any, Any]
+    estimator: Any, data: Data, run: Run, mixing: str, bar: Bar, start: tuple[Any, Any], checked: bool
 ) -> tuple[Trainer, Encoder | None]:
     """Load the shards, agree on classes and features, and make the model."""
     bar.title = "loading"
-    facts = data.load(lambda done, total: bar.update(done, total, f"{done} of {total} shards"))
+    facts = data.load(lambda done, total: bar.update(done, total, f"{done} of {total} shards"), checked)
     classes, counts = joined_classes(facts)
     name = type(estimator).__name__
     if not sum(counts.values()):
@@ -273,6 +274,7 @@ def _fingerprint(trainer: Trainer) -> dict[str, Any]:
         "asked": trainer.asked,
         "examples": [fact.examples for fact in facts],
         "bytes": [fact.bytes for fact in facts],
+        "contents": [fact.checksum for fact in facts],
         "labels": list(joined_classes(facts)[1].values()),
         "features": trainer.model.n_features,
         "classes": list(trainer.model.classes),

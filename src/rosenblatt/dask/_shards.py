@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -86,6 +87,7 @@ class Facts:
     columns: list[str] | None
     bytes: int
     place: str
+    checksum: int = 0
 
 
 @dataclasses.dataclass
@@ -293,15 +295,22 @@ def same(value: Any) -> Any:
 # ---- tell and settle ----
 
 
-def facts_of(loaded: Loaded) -> Facts:
-    """What the driver must know."""
+def facts_of(loaded: Loaded, checked: bool) -> Facts:
+    """What the driver must know; a checksum of all examples only if they have to be found again."""
     sparse = isinstance(loaded.rows, CSR)
     counts = np.bincount(loaded.codes[loaded.codes >= 0], minlength=len(loaded.labels))
     return Facts(
         int(loaded.codes.size), loaded.labels, counts.tolist(), loaded.width,
         (loaded.rows.values if sparse else loaded.rows).dtype.name, sparse, loaded.names, loaded.columns,
-        _bytes(loaded.rows, loaded.codes, loaded.weights), loaded.place,
+        _bytes(loaded.rows, loaded.codes, loaded.weights), loaded.place, _checksum(loaded) if checked else 0,
     )  # fmt: skip
+
+
+def _checksum(loaded: Loaded) -> int:
+    total = 1
+    for part in (*(loaded.rows if isinstance(loaded.rows, CSR) else (loaded.rows,)), loaded.codes, loaded.weights):
+        total = zlib.adler32(np.ascontiguousarray(part).reshape(-1).view(np.uint8), total)
+    return total
 
 
 def settle(

@@ -1,6 +1,7 @@
 """From what users have (arrays, frames, bags, delayed partitions, files) to the tasks that load a shard each."""
 
 import dataclasses
+import inspect
 import itertools
 import os
 from bisect import bisect_left, bisect_right
@@ -16,7 +17,9 @@ from rosenblatt.data.spans import split
 
 from ._shards import Loaded, Piece, load_files, load_pairs, load_table, moments_of
 
-__all__ = ["Source", "branches", "in_blocks_of", "make_source", "node_size", "places_of", "source_of_pairs"]
+__all__ = [
+    "Source", "branches", "check_column", "in_blocks_of", "make_source", "node_size", "places_of", "source_of_pairs",
+]  # fmt: skip
 
 SHARD_BYTES = 32 << 20
 FEWEST, MOST = 8, 4096
@@ -134,11 +137,16 @@ def _columns(X: Any, y: Any, weights: Any, place: str) -> Loaded:
     return load_table((X, y, weights), place)
 
 
-def _with_label(frame: Any, label: str, weights: Any, place: str) -> Loaded:
+def check_column(frame: Any, label: str) -> None:
+    """Refuse the name of a column that is not there."""
     if label not in frame.columns:
         raise ValueError(
             f"y must name a column of the frame ({', '.join(map(str, frame.columns[:12]))}); got {label!r}. Check the spelling."
         )
+
+
+def _with_label(frame: Any, label: str, weights: Any, place: str) -> Loaded:
+    check_column(frame, label)
     return load_table((frame.drop(columns=[label]), frame[label], weights), place)
 
 
@@ -292,6 +300,11 @@ def _files(client: Any, paths: Any, shards: int | None, reading: dict[str, Any])
     if "-" in expand(paths):
         raise ValueError(
             "Files on a cluster must have names that every worker can open; got standard input. Save it first."
+        )
+    known = [name for name in inspect.signature(open_stream).parameters if name not in ("paths", "span")]
+    if strange := [name for name in reading if name not in known]:
+        raise ValueError(
+            f"`reading` must have options of open_stream ({', '.join(known)}); got {strange[0]!r}. Check the spelling."
         )
     stream = open_stream(names, threads=1, **{name: value for name, value in reading.items() if name != "threads"})
     encoder, kind = stream.encoder, stream.format

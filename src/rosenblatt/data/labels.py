@@ -6,10 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiled import kernels
+from .errors import BadData
 
 __all__ = ["NumberLabels", "TextLabels"]
 
 Codes = NDArray[np.int64]
+
+EXACT = 2.0**53
+"""From here on two whole numbers may be the same float."""
 
 
 class NumberLabels:
@@ -29,6 +33,11 @@ class NumberLabels:
             if done < values.size:
                 self._grow(count)
         for value in self._known[len(self.values) : count].tolist():
+            if abs(value) >= EXACT:
+                raise BadData(
+                    "A label that is a number must lie between -2^53 and 2^53, where no two whole numbers are taken for one; got "
+                    f"{value:.17g}. Number the classes from 0 on."
+                )
             self.values.append(int(value) if value == int(value) else value)
         return codes
 
