@@ -25,6 +25,12 @@ def number(text, ends):
     return value, rest
 
 
+def check_label(label):
+    """Two whole numbers from 2^53 on may be one float."""
+    if label is not None and abs(label) >= 2**53:
+        raise Refused(label)
+
+
 def svmlight(text, first=0, labelled=True):
     """A list of (label or None, {index: value}) for each example."""
     examples = []
@@ -54,6 +60,7 @@ def svmlight(text, first=0, labelled=True):
                 rest = re.sub(rb"^[^\x00-\x20#]+", b"", rest)
             else:
                 raise Refused(line)
+        check_label(label)
         examples.append((label, dict(sorted(features.items()))))
     return examples
 
@@ -97,6 +104,7 @@ def vw(text):
                 full = space + b"^" + name if space else name
                 features[full] = features.get(full, 0.0) + amount
         label, weight = [*numbers, None][0], (numbers[1] if len(numbers) > 1 else 1.0)
+        check_label(label)
         if weight < 0:
             raise Refused(line)
         examples.append((label, weight, tag, features))

@@ -274,12 +274,12 @@ def _fingerprint(trainer: Trainer) -> dict[str, Any]:
         "asked": trainer.asked,
         "examples": [fact.examples for fact in facts],
         "bytes": [fact.bytes for fact in facts],
-        "contents": [fact.checksum for fact in facts],
         "labels": list(joined_classes(facts)[1].values()),
         "features": trainer.model.n_features,
         "classes": list(trainer.model.classes),
         "mixing": trainer.mixing,
         "dtype": trainer.recipe.dtype,
+        "contents": [fact.checksum for fact in facts],
     }
 
 
