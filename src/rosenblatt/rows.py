@@ -114,11 +114,13 @@ def _row(X: Any, i: Any) -> Any:
 @overload(fetch_ahead, jit_options=VERB)
 def _fetch_ahead(X: Any, order: Any, t: Any) -> Any:
     def dense(X: Any, order: Any, t: Any) -> Any:
-        # The machine fetches long rows ahead by itself; short ones end before it has noticed.
-        if t + AHEAD < order.size and X.shape[1] * X.itemsize <= SHORT_ROW:
-            coming = X[order[t + AHEAD]]
-            for j in range(uint64(0), uint64(coming.size), uint64(LINE // X.itemsize)):
-                prefetch(coming, j)
+        # The machine fetches rows in their order ahead by itself, and long ones; short ones end before it has noticed.
+        if X.shape[1] * X.itemsize <= SHORT_ROW and t + AHEAD < order.size:
+            i = uint64(order[t + AHEAD])
+            if i - uint64(order[t]) != uint64(AHEAD):
+                coming = X[i]
+                for j in range(uint64(0), uint64(coming.size), uint64(LINE // X.itemsize)):
+                    prefetch(coming, j)
 
     def sparse(X: Any, order: Any, t: Any) -> Any:
         # Rows in their order would be fetched without asking, but into the place of weights.
@@ -161,26 +163,51 @@ def _dot(w: Any, x: Any) -> Any:
     return dense if len(x) == 1 else sparse
 
 
-@njit(**NOGIL)
 def _dots_tile12(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
     """Three rows against twelve classes: as many sums as fit into sixteen registers beside their factors."""
-    x0, x1, x2 = X[order[t]], X[order[t + 1]], X[order[t + 2]]
-    width = uint64(W.shape[1])
-    s0, s1, s2 = zeros(W, 8), zeros(W, 8), zeros(W, 8)
-    r0, r1, r2 = zeros(W, 4), zeros(W, 4), zeros(W, 4)
-    at = start
-    for j in range(uint64(x0.size)):
-        w, v = load(W, at, 8), load(W, at + uint64(8), 4)
-        s0, r0 = multiply_add(s0, w, spread(x0[j], w)), multiply_add(r0, v, spread(x0[j], v))
-        s1, r1 = multiply_add(s1, w, spread(x1[j], w)), multiply_add(r1, v, spread(x1[j], v))
-        s2, r2 = multiply_add(s2, w, spread(x2[j], w)), multiply_add(r2, v, spread(x2[j], v))
-        at += width
-    store(S, start, s0)
-    store(S, width + start, s1)
-    store(S, uint64(2) * width + start, s2)
-    store(S, start + uint64(8), r0)
-    store(S, width + start + uint64(8), r1)
-    store(S, uint64(2) * width + start + uint64(8), r2)
+
+
+@overload(_dots_tile12, jit_options=NOGIL)
+def _dots_tile12_of(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> Any:
+    def doubles(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
+        x0, x1, x2 = X[order[t]], X[order[t + 1]], X[order[t + 2]]
+        width = uint64(W.shape[1])
+        r0, s0, t0 = zeros(W, 4), zeros(W, 4), zeros(W, 4)
+        r1, s1, t1 = zeros(W, 4), zeros(W, 4), zeros(W, 4)
+        r2, s2, t2 = zeros(W, 4), zeros(W, 4), zeros(W, 4)
+        at = start
+        for j in range(uint64(x0.size)):
+            u, v, w = load(W, at, 4), load(W, at + uint64(4), 4), load(W, at + uint64(8), 4)
+            x = spread(x0[j], u)
+            r0, s0, t0 = multiply_add(r0, u, x), multiply_add(s0, v, x), multiply_add(t0, w, x)
+            x = spread(x1[j], u)
+            r1, s1, t1 = multiply_add(r1, u, x), multiply_add(s1, v, x), multiply_add(t1, w, x)
+            x = spread(x2[j], u)
+            r2, s2, t2 = multiply_add(r2, u, x), multiply_add(s2, v, x), multiply_add(t2, w, x)
+            at += width
+        for at, r, s, t4 in ((start, r0, s0, t0), (start + width, r1, s1, t1), (start + uint64(2) * width, r2, s2, t2)):
+            store(S, at, r)
+            store(S, at + uint64(4), s)
+            store(S, at + uint64(8), t4)
+
+    def singles(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
+        x0, x1, x2 = X[order[t]], X[order[t + 1]], X[order[t + 2]]
+        width = uint64(W.shape[1])
+        s0, s1, s2 = zeros(W, 8), zeros(W, 8), zeros(W, 8)
+        t0, t1, t2 = zeros(W, 4), zeros(W, 4), zeros(W, 4)
+        at = start
+        for j in range(uint64(x0.size)):
+            v, w = load(W, at, 8), load(W, at + uint64(8), 4)
+            s0, t0 = multiply_add(s0, v, spread(x0[j], v)), multiply_add(t0, w, spread(x0[j], w))
+            s1, t1 = multiply_add(s1, v, spread(x1[j], v)), multiply_add(t1, w, spread(x1[j], w))
+            s2, t2 = multiply_add(s2, v, spread(x2[j], v)), multiply_add(t2, w, spread(x2[j], w))
+            at += width
+        for at, s, t4 in ((start, s0, t0), (start + width, s1, t1), (start + uint64(2) * width, s2, t2)):
+            store(S, at, s)
+            store(S, at + uint64(8), t4)
+
+    # Vectors of 32 bytes: half of those of 64 would lie across two cache lines.
+    return doubles if W.dtype == types.float64 else singles
 
 
 def _dots_tile(classes: int) -> Any:
