@@ -55,7 +55,7 @@ def test_many_files_are_one(tmp_path):
 
 
 def test_progress(tmp_path):
-    (tmp_path / "x.svm.gz").write_bytes(gzip.compress(LINES))
+    (tmp_path / "x.svm.gz").write_bytes(gzip.compress(16 * LINES))  # more than gzip reads at once
     stream = open_stream(tmp_path / "x.svm.gz", batch_bytes=1 << 14, threads=2)
     assert stream.bytes_total == (tmp_path / "x.svm.gz").stat().st_size
     for _ in range(2):
