@@ -1,6 +1,7 @@
 """What a learner is made of: its step function, its parameters and what they may be, and the core model that follows."""
 
 import dataclasses
+import inspect
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -81,7 +82,10 @@ class Blueprint:
         if constant_step is not None:
             cls._constant_step = constant_step
         if cls.__doc__ and "{online_parameters}" in cls.__doc__:
-            cls.__doc__ = cls.__doc__.replace("    {online_parameters}\n", ONLINE_PARAMETERS)
+            # Clean, since from Python 3.13 on docstrings no longer have the indentation of their class.
+            cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(
+                "{online_parameters}", inspect.cleandoc(ONLINE_PARAMETERS)
+            )
 
     # ---- the rule ----
 
