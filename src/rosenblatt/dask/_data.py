@@ -65,23 +65,27 @@ class Data:
     ) -> list[Any]:  # fmt: skip
         """A task for each tuple of arguments, at its place if it has one.
 
-        Those with the same place are sent to the scheduler together: each message takes it a millisecond. What is common must be
-        small: Dask makes a task of what is large, and calls it by the name of the argument.
+        All that have one go to the scheduler together: each message takes it milliseconds. What is common must be small: Dask
+        makes a task of what is large, and calls it by the name of the argument.
         """
-        futures: list[Any] = [None] * len(arguments)
+        import dask
+
         mark = uuid.uuid4().hex
-        lots: dict[tuple[str, ...], list[int]] = {}
-        for number, place in enumerate(places):
-            lots.setdefault(tuple(place or ()), []).append(number)
-        for place, numbers in lots.items():
-            where = {"workers": list(place), "allow_other_workers": True} if place else {}
-            made = self.client.map(
-                function, *zip(*(arguments[number] for number in numbers), strict=True),
-                key=[f"{names[number]}-{mark}" for number in numbers], pure=False, **where, **common,
-            )  # fmt: skip
-            for number, future in zip(numbers, made, strict=True):
-                futures[number] = future
-        return futures
+        keys = [f"{name}-{mark}" for name in names]
+        homes = {key: list(place) for key, place in zip(keys, places, strict=True) if place}
+        futures: dict[str, Any] = {}
+        for at_home in (True, False):
+            these = [number for number, key in enumerate(keys) if (key in homes) is at_home]
+            if not these:
+                continue
+            where = {"workers": homes.__getitem__, "allow_other_workers": True} if at_home else {}
+            with dask.annotate(**where):
+                made = self.client.map(
+                    function, *zip(*(arguments[number] for number in these), strict=True),
+                    key=[keys[number] for number in these], pure=False, **common,
+                )  # fmt: skip
+            futures |= {future.key: future for future in made}
+        return [futures[key] for key in keys]
 
     # ---- load ----
 
