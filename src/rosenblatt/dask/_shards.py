@@ -131,7 +131,7 @@ class Shard:
         if run.shuffle == "replacement":
             order = order[rng.integers(0, max(1, order.size), order.size)]
         elif run.shuffle:
-            order = rng.permutation(order)
+            rng.shuffle(order)
         return order, np.flatnonzero(labelled & aside)
 
 
