@@ -11,16 +11,34 @@ __all__ = ["Epoch", "Run", "ShardedEpoch"]
 
 @dataclasses.dataclass
 class Epoch:
-    """What happened in one pass. Mistakes are those made before an example was learned."""
+    """What happened in one pass. Mistakes are those made before an example was learned.
+
+    Attributes
+    ----------
+    examples, mistakes, updates, unlabelled
+        How many there were.
+    loss : float
+        The sum of their losses, each times its importance.
+    held_out, held_out_mistakes
+        Examples that were not learned, and the wrong guesses among them; on a cluster by their importance.
+    seconds : float
+        How long it took.
+    weight : float
+        The sum of the importances; 0 where it was not noted.
+    readout_accuracy : float or None
+        How the average did on what was learned, where that was asked.
+    """
 
     examples: int = 0
     mistakes: int = 0
     updates: int = 0
     loss: float = 0.0
     unlabelled: int = 0
-    held_out: int = 0
-    held_out_mistakes: int = 0
+    held_out: float = 0
+    held_out_mistakes: float = 0
     seconds: float = 0.0
+    weight: float = 0.0
+    readout_accuracy: float | None = None
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> "Epoch":
@@ -31,6 +49,11 @@ class Epoch:
     def accuracy(self) -> float:
         """The share predicted rightly before learning."""
         return 1.0 - self.mistakes / self.examples if self.examples else float("nan")
+
+    @property
+    def mean_loss(self) -> float:
+        """The loss for each example of importance 1."""
+        return self.loss / (self.weight or max(1, self.examples))
 
     @property
     def held_out_accuracy(self) -> float | None:
@@ -112,7 +135,7 @@ class Run:
         return cls(**{**saved, **parts})
 
     def _merit(self, epoch: Epoch) -> float:
-        return epoch.held_out_accuracy if epoch.held_out_accuracy is not None else -epoch.loss / max(1, epoch.examples)
+        return epoch.held_out_accuracy if epoch.held_out_accuracy is not None else -epoch.mean_loss
 
     def finished(self) -> str:
         """Why no further epoch is needed; empty if one is."""
@@ -120,15 +143,26 @@ class Run:
             return "no mistakes"
         if len(self.done) >= self.epochs:
             return "epochs"
-        if self.tol is not None:
-            best, waiting = -float("inf"), 0
-            for epoch in self.done:
-                merit = self._merit(epoch)
-                waiting = 0 if merit > best + self.tol else waiting + 1
-                best = max(best, merit)
-            if waiting >= self.patience:
-                return "no improvement"
+        if self.tol is not None and self._waiting(self.tol) >= self.patience:
+            return "no improvement"
         return ""
+
+    def _waiting(self, tol: float) -> int:
+        """For how many epochs there has been no improvement.
+
+        Only epochs that were judged as the last one was are compared: by examples held out, or by the loss. An average lags
+        behind the weights: where it still improves when they no longer do, waiting begins anew.
+        """
+        best, best_readout, waiting = -float("inf"), -float("inf"), 0
+        for epoch in self.done:
+            if (epoch.held_out_accuracy is None) != (self.done[-1].held_out_accuracy is None):
+                continue
+            merit = self._merit(epoch)
+            waiting = 0 if merit > best + tol else waiting + 1
+            best = max(best, merit)
+            if epoch.readout_accuracy is not None and epoch.readout_accuracy > best_readout + tol:
+                best_readout, waiting = epoch.readout_accuracy, 0
+        return waiting
 
     def aside(self, first: int, count: int) -> NDArray[np.bool_]:
         """Which of the examples from number `first` on are set aside: decided by their numbers and the seed alone."""

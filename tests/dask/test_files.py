@@ -275,6 +275,8 @@ def test_refusals_of_the_command(client, tmp_path, monkeypatch):
     here = ["train", path, "-m", tmp_path / "m", "--dask", client.scheduler.address, "--quiet"]
     call(*here, "--epochs", 1, "--shards", 4)
     assert "its `shards` is 4, not 5" in call(*here, "--resume", "--epochs", 2, "--shards", 5, code=2).stderr
+    mixed = call(*here, "--resume", "--epochs", 2, "--mixing", "mistakes", code=2)
+    assert "its `mixing` is 'uniform', not 'mistakes'" in mixed.stderr
 
 
 def test_words_go_on_from_a_checkpoint(client, tmp_path):

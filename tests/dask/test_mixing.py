@@ -11,15 +11,15 @@ from sklearn.base import clone
 
 import rosenblatt as rb
 from rosenblatt import protocol
-from rosenblatt.dask import _epochs
+from rosenblatt.dask import _epochs, _mixing
 from rosenblatt.dask._epochs import Order, Recipe, learn_shards
 from rosenblatt.dask._mixing import coordinates_of
 from rosenblatt.dask._partials import Packed, add_partials, changes, dense, pack, unpack_into
-from rosenblatt.dask._shards import Shard
+from rosenblatt.dask._shards import Shard, facts_of, load_table, settle
 from rosenblatt.experiments import separable_examples
-from rosenblatt.runs import Run
+from rosenblatt.runs import Epoch, Run
 from rosenblatt.theory import bounds, weighted_mistakes
-from tests.helpers import blobs, examples
+from tests.helpers import blobs, csr, examples
 
 NONE = np.zeros(0)
 
@@ -206,3 +206,73 @@ def test_weighted_mistakes_wants_shares():
     assert weighted_mistakes([[1, 3]], [[0.5, 0.5]]).holds is None
     with pytest.raises(ValueError, match="add up to 1"):
         weighted_mistakes([[1, 3]], [[0.5, 0.25]])
+
+
+@pytest.mark.parametrize(
+    "estimator", [rb.ROMMA(readout="average"), rb.ALMA(readout="average"), rb.AveragedPerceptron()]
+)
+def test_a_shard_without_updates_leaves_nothing_to_the_next_in_its_task(estimator):
+    """The sums of an average begin anew for each shard, also where the weights need not."""
+    X = np.array([[3.0, 0.0], [-3.0, 0.0]] * 6 + [[0.0, 1.0], [0.0, -1.0]])
+    y = np.array([1, 0] * 7)
+    easy, hard = Shard(X[:12], y[:12], NONE, 2, 0, "easy"), Shard(X[12:], y[12:], NONE, 2, 12, "hard")
+    learned, _ = run(estimator, [easy], (0, 1), 5)
+    recipe = Recipe.of(learned)
+    start = [part.copy() for part in coordinates_of(learned).start()]
+    order = Order(recipe, uuid.uuid4().hex, 0, Run(1, shuffle=False), "uniform", False)
+    _epochs._kept.clear()
+    together = learn_shards([easy, hard], [0, 1], start, [], order)
+    single = add_partials([learn_shards([shard], [n], start, [], order) for n, shard in enumerate((easy, hard))])
+    assert [note.updates > 0 for note in together.notes] == [False, True]
+    for a, b in zip(together.totals + together.averages, single.totals + single.averages, strict=True):
+        assert dense(a).tobytes() == dense(b).tobytes()
+
+
+def test_inverses_do_not_depend_on_threads():
+    from threadpoolctl import threadpool_limits
+
+    half = np.random.default_rng(0).standard_normal((1, 300, 300))
+    matrices = half @ half.transpose(0, 2, 1) + np.eye(300)
+    made = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            made.append(_mixing._inverse(matrices).tobytes())
+    assert made[0] == made[1]
+
+
+def test_patience_compares_what_is_alike():
+    """By the loss, by examples held out from some epoch on, and by an average that still improves."""
+    losses = [Epoch(10, 1, 1, loss=loss, weight=10.0) for loss in (9.0, 5.0, 5.0, 5.0)]
+    assert Run(99, patience=2, done=losses).finished() == "no improvement"
+    assert Run(99, patience=3, done=losses).finished() == ""
+    held = [Epoch(10, 1, 1, loss=5.0, held_out=10, held_out_mistakes=3) for _ in range(2)]
+    assert Run(99, patience=2, done=[*losses, *held]).finished() == ""
+    assert Run(99, patience=2, done=[*held, *losses]).finished() == "no improvement"
+    assert Run(99, patience=2, done=[*held, *losses[:2]]).finished() == ""
+    losses[3].readout_accuracy = 0.5
+    assert Run(99, patience=2, done=losses).finished() == ""
+    later = [Epoch(10, 1, 1, loss=5.0, weight=10.0), Epoch(10, 1, 1, loss=5.0, weight=10.0, readout_accuracy=0.5)]
+    assert Run(99, patience=2, done=[*losses, *later]).finished() == "no improvement"
+    later[1].readout_accuracy = 0.6
+    assert Run(99, patience=2, done=[*losses, *later]).finished() == ""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X, y: (X[:-1], y[:-1]),
+        lambda X, y: (np.hstack([X, X[:, :1]]), y),
+        lambda X, y: (X, 1 - y),
+        lambda X, y: (X[::-1], y[::-1]),
+        lambda X, y: (np.where(np.arange(X.size).reshape(X.shape) == 7, 0.5, X), y),
+        lambda X, y: (csr(X), y),
+    ],
+    ids=["examples", "features", "labels", "order", "numbers", "kind"],
+)
+def test_a_shard_that_is_loaded_again_must_be_what_it_was(change):
+    X, y = blobs(30, 4, classes=2, seed=0)
+    loaded = load_table((X, y), "partition 7")
+    agreed = (facts_of(loaded, False).mark, [0, 1], None, 4, "float64", None, 0)
+    assert settle(load_table((X.copy(), y.copy()), "partition 7"), *agreed).codes.tolist() == y.tolist()
+    with pytest.raises(ValueError, match="partition 7 was loaded again and has changed"):
+        settle(load_table(change(X, y), "partition 7"), *agreed)

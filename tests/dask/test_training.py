@@ -62,6 +62,45 @@ def test_frames(client, expected):
     assert np.asarray(guesses).tolist() == names.to_local().predict(pd.DataFrame(X, columns=list("abcdef"))).tolist()
 
 
+def test_frames_of_several_types(client):
+    """As on one machine; a column of words is named."""
+    import pandas as pd
+
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(flag=X[:, 0] > 0, count=(X[:, 1] > 0).astype(int))
+    plain = rd.Perceptron(**SETTINGS).fit(frame.to_numpy(dtype=float), Y, client=client)
+    for other in (frame, frame.astype({"count": "Int64", "flag": "boolean"})):
+        assert rd.Perceptron(**SETTINGS).fit(other, Y, client=client).coef_.tobytes() == plain.coef_.tobytes()
+    with pytest.raises(ValueError, match=r"the column 'word' of shard \d has the type"):
+        rd.Perceptron(**SETTINGS).fit(frame.assign(word="x"), Y, client=client)
+
+
+def test_columns_are_those_of_frames_with_rows(client):
+    import pandas as pd
+
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    for empty in (pd.DataFrame(), frame[list("fedcba")][:0], np.zeros((0, 6))):
+        made = rd.Perceptron(**SETTINGS).fit([(empty, []), (frame, Y)], client=client)
+        assert made.feature_names_in_.tolist() == list("abcdef")
+
+
+def test_parts_of_partitions_that_come_later(client):
+    made = rd.Perceptron(**SETTINGS).fit(PARTS, client=client)
+    for parts in (
+        [tuple(dask.delayed(part) for part in parts) for parts in PARTS],
+        [tuple(client.scatter(list(parts))) for parts in PARTS],
+    ):
+        assert rd.Perceptron(**SETTINGS).fit(parts, client=client).coef_.tobytes() == made.coef_.tobytes()
+
+
+def test_labels_as_a_frame_of_one_column(client):
+    import pandas as pd
+
+    labels = dd.from_pandas(pd.DataFrame({"label": Y}), npartitions=4)
+    blocks = da.from_array(X, chunks=(40, 6))
+    made = rd.Perceptron(**SETTINGS).fit(blocks, labels, client=client)
+    assert made.coef_.tobytes() == rd.Perceptron(**SETTINGS).fit(blocks, Y, client=client).coef_.tobytes()
+
+
 def test_bags_of_dicts_grow_features(client):
     pairs = [({"rain": 1.0}, "wet"), ({"sun": 2.0}, "dry"), ({"sun": 1.0, "wind": 1.0}, "dry"), ({"snow": 1.0}, "wet")]
     made = rd.Perceptron(max_iter=20, tol=None).fit(bag.from_sequence(pairs * 3, npartitions=6), client=client)
@@ -378,6 +417,39 @@ def test_weights_of_examples_and_classes(client):
         rd.Perceptron(**SETTINGS, class_weight="even").fit(X, Y, client=client)
 
 
+def test_examples_of_no_weight_are_as_if_absent(client):
+    """In the mixture, in the loss, among those held out, and in the count."""
+    first = np.arange(len(Y)) < 80
+    ours = rd.Perceptron(**SETTINGS, shards=8).fit(X, Y, sample_weight=first.astype(float), client=client)
+    half = rd.Perceptron(**SETTINGS, shards=4).fit(X[:80], Y[:80], client=client)
+    assert ours.coef_.tobytes() == half.coef_.tobytes()
+    assert ours.loss_per_epoch_.tolist() == half.loss_per_epoch_.tolist()
+    assert [epoch["examples"] for epoch in ours.history_] == [80] * 3
+    stopping = {"early_stopping": True, "validation_fraction": 0.5}
+    held = rd.Perceptron(**SETTINGS, **stopping, shards=8).fit(X, Y, sample_weight=2.0 * first, client=client)
+    other = rd.Perceptron(**SETTINGS, **stopping, shards=4).fit(X[:80], Y[:80], client=client)
+    for name in ("held_out", "held_out_mistakes"):
+        assert [epoch[name] for epoch in held.history_] == [2 * epoch[name] for epoch in other.history_]
+    with pytest.raises(ValueError, match="sample weights must not all be 0"):
+        rd.Perceptron(**SETTINGS).fit(X, Y, sample_weight=np.zeros(len(Y)), client=client)
+
+
+@pytest.mark.parametrize("learner", ["Perceptron", "AveragedPerceptron"])
+@pytest.mark.parametrize("weight", [0.01, 1.0])
+def test_training_stops_when_one_machine_would(client, learner, weight):
+    """By the loss for each example of weight 1; the average, which lags behind, goes on while it improves."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((300, 8))
+    Y = X[:, 0] + rng.standard_normal(300) > 0
+    weights = np.full(len(Y), weight)
+    settings = {"shuffle": False, "eta0": 0.5, "max_iter": 200}
+    ours = getattr(rd, learner)(**settings, shards=1).fit(X, Y, sample_weight=weights, client=client)
+    alone = getattr(rb, learner)(**settings).fit(X, Y, sample_weight=weights)
+    assert ours.n_iter_ == alone.n_iter_ < 200
+    assert ours.coef_ == pytest.approx(alone.coef_, rel=1e-12)
+    assert ours.loss_per_epoch_ == pytest.approx(alone.loss_per_epoch_, rel=1e-12)
+
+
 def test_starting_weights(client, expected):
     more = rd.Perceptron(**SETTINGS).fit(X, Y, coef_init=np.ones((3, 6)), client=client)
     assert more.coef_.tobytes() != rd.Perceptron(**SETTINGS).fit(X, Y, client=client).coef_.tobytes()
@@ -402,6 +474,29 @@ def test_checkpoints_go_on_bit_for_bit(client, tmp_path, expected):
         rd.AveragedPerceptron(**SETTINGS).fit(PARTS, client=client, checkpoint=path)
 
 
+def test_checkpoints_of_few_named_features(client, tmp_path):
+    """A model of names that is loaded has no more room than one on the workers."""
+    import pandas as pd
+
+    frame, path = pd.DataFrame(X, columns=list("abcdef")), tmp_path / "run.model"
+    for learner in (rd.AveragedPerceptron, rd.AROW, rd.ROMMA, rd.Winnow):
+        whole = learner(**SETTINGS).fit(frame, Y, client=client)
+        learner(**SETTINGS | {"max_iter": 1}).fit(frame, Y, client=client, checkpoint=path)
+        assert_same_model(learner(**SETTINGS).fit(frame, Y, client=client, checkpoint=path), whole)
+        path.unlink()
+
+
+def test_checkpoints_know_the_features_of_dicts(client, tmp_path):
+    def dicts(turned):
+        rows = ({f"f{(j + turned) % 6}": float(x) for j, x in enumerate(row)} for row in X)
+        return bag.from_sequence(list(zip(rows, Y.tolist(), strict=True)), npartitions=4)
+
+    path = tmp_path / "run.model"
+    rd.Perceptron(**SETTINGS).fit(dicts(0), client=client, checkpoint=path)
+    with pytest.raises(ValueError, match="its contents are others"):
+        rd.Perceptron(**SETTINGS).fit(dicts(1), client=client, checkpoint=path)
+
+
 @pytest.fixture(scope="module")
 def checkpoint(client, tmp_path_factory):
     path = tmp_path_factory.mktemp("checkpoint") / "run.model"
@@ -424,10 +519,11 @@ def checkpoint(client, tmp_path_factory):
         ({"y": np.where(np.arange(Y.size) < 9, 0, Y)}, "its labels are others"),
         ({"X": np.where(np.arange(X.size).reshape(X.shape) == 7, 0.5, X)}, "its contents are others"),
         ({"X": X[::-1], "y": Y[::-1]}, "its contents are others"),
+        ({"coef_init": np.ones((3, 6))}, "its starting weights are others"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_refused(client, checkpoint, change, words):
-    data = {name: change[name] for name in ("X", "y", "sample_weight") if name in change}
+    data = {name: change[name] for name in ("X", "y", "sample_weight", "coef_init") if name in change}
     settings = {**SETTINGS, "shards": 4, **{name: value for name, value in change.items() if name not in data}}
     before = checkpoint.read_bytes()
     with pytest.raises(ValueError, match="The checkpoint must be of this learner on these shards") as refused:

@@ -254,7 +254,7 @@ def learn(
                 _judge(pupil, block, held, epoch)
             for start in range(skip, order.size, PIECE):
                 counts, sums = model.state.counts, model.state.sums
-                before, loss = counts.copy(), float(sums[protocol.LOSS])
+                before, loss, age = counts.copy(), float(sums[protocol.LOSS]), float(sums[protocol.AGE])
                 piece = order[start : start + PIECE]
                 model.run(block.table, block.codes, block.weights, piece)
                 if model.support is not None:
@@ -264,6 +264,7 @@ def learn(
                 epoch.mistakes += int(made[protocol.MISTAKES])
                 epoch.updates += int(made[protocol.UPDATES])
                 epoch.loss += float(model.state.sums[protocol.LOSS]) - loss
+                epoch.weight += float(model.state.sums[protocol.AGE]) - age
                 on_piece(epoch.examples)
                 if interrupt.asked:
                     epoch.seconds += time.monotonic() - started

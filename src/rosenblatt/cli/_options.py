@@ -59,11 +59,12 @@ Shards = Annotated[
     ),
 ]
 Mixing = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--mixing",
         metavar="BY",
-        help="With --dask: what the weights of a part count by when they are mixed: uniform, mistakes or examples.",
+        show_default=False,
+        help="With --dask: what the weights of a part count by when they are mixed: uniform (the default), mistakes or examples.",
     ),
 ]
 Format = Annotated[
@@ -153,9 +154,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 
 
-def check_cluster(dask: str | None, shards: int | None, mixing: str) -> None:
+def check_cluster(dask: str | None, shards: int | None, mixing: str | None) -> None:
     """Refuse options of a cluster where none is asked for."""
-    for name, given in (("--shards", shards is not None), ("--mixing", mixing != "uniform")):
+    for name, given in (("--shards", shards is not None), ("--mixing", mixing is not None)):
         if given and dask is None:
             raise Usage(
                 f"{name} goes with --dask, which trains on a cluster; got it alone. Leave it out, or add --dask local."

@@ -211,7 +211,7 @@ class Session:
         self._finish(model)
 
     def learn_on(
-        self, address: str, shards: int | None, mixing: str, path: str, on_epoch: Callable[[Run], None]
+        self, address: str, shards: int | None, mixing: str | None, path: str, on_epoch: Callable[[Run], None]
     ) -> None:
         """Train on a Dask cluster; the model is written after each epoch, so that a lost cluster costs no more than one."""
         from rosenblatt.dask import ClusterError
@@ -225,7 +225,9 @@ class Session:
             )
         reading = {"format": self.stream.format, "encoder": self.stream.encoder, "header": self.stream.encoder.header}
         if before is not None and self.resumed:
-            shards, mixing = before["asked"] if shards is None else shards, before["mixing"]
+            shards = before["asked"] if shards is None else shards
+            mixing = before["mixing"] if mixing is None else mixing
+        mixing = "uniform" if mixing is None else mixing
         self.estimator.training_ = {"data": self._fingerprint()}
         with Interrupt() as interrupt:
             try:

@@ -40,7 +40,7 @@ def replay(
     ] = None,
     dask: option.Cluster = None,
     shards: option.Shards = None,
-    mixing: option.Mixing = "uniform",
+    mixing: option.Mixing = None,
     epochs: Annotated[
         int, typer.Option("--epochs", "-e", min=1, help="With --dask: passes over the examples at most.")
     ] = 10,
@@ -72,7 +72,14 @@ def replay(
             return
         if dask is not None:
             _train(
-                dask, events, name, algorithm, option.parsed_settings(settings), (shards, mixing, epochs), output, json
+                dask,
+                events,
+                name,
+                algorithm,
+                option.parsed_settings(settings),
+                (shards, mixing or "uniform", epochs),
+                output,
+                json,
             )
             return
         served, facts = work.replay(events, name, algorithm, option.parsed_settings(settings))
@@ -122,7 +129,15 @@ def _train(
     estimator = new_estimator(first, {**settings, "max_iter": epochs})
     source = source_of_pairs(work.examples(events, name), shards)
     try:
-        train(estimator, None, client=address, mixing=mixing, source=source, progress=not json, run=new_run(estimator))
+        train(
+            estimator,
+            None,
+            client=address,
+            mixing=mixing or "uniform",
+            source=source,
+            progress=not json,
+            run=new_run(estimator),
+        )
     except ClusterError as error:
         raise Failure(str(error)) from error
     if output is not None:

@@ -80,7 +80,7 @@ def train(
     threads: option.Threads = None,
     dask: option.Cluster = None,
     shards: option.Shards = None,
-    mixing: option.Mixing = "uniform",
+    mixing: option.Mixing = None,
     json: option.AsJson = False,
     quiet: option.Quiet = False,
 ) -> None:

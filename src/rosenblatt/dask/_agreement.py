@@ -12,7 +12,7 @@ from ._epochs import Recipe
 from ._shards import Facts
 from ._sources import Source
 
-__all__ = ["check_mixable", "few", "joined_classes", "joined_features", "known_features", "new_model"]
+__all__ = ["check_mixable", "few", "joined_classes", "joined_columns", "joined_features", "known_features", "new_model"]
 
 
 def new_model(estimator: Any, facts: Sequence[Facts], classes: list[Any], width: int) -> tuple[Model, Recipe]:
@@ -88,6 +88,11 @@ def joined_features(facts: Sequence[Facts], source: Source) -> tuple[int, list[A
                 f"{fact.place} is not. Convert one kind into the other."
             )
     return first.width, [None] * len(facts), None
+
+
+def joined_columns(facts: Sequence[Facts]) -> list[str] | None:
+    """What the columns of frames are called; frames without rows have no say."""
+    return next((fact.columns for fact in facts if fact.examples), facts[0].columns)
 
 
 def known_features(names: frozenset[str], pairs: Any) -> list[Any]:

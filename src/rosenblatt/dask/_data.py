@@ -142,6 +142,7 @@ class Data:
         ends = np.cumsum([0] + [facts.examples for facts in self.facts]).tolist()
         self._settled = [
             (
+                facts.mark,
                 [place.get(label, len(classes)) for label in facts.labels],
                 columns[number],
                 width,

@@ -20,7 +20,7 @@ from ._mixing import coordinates_of
 from ._partials import Note, Packed, Partial, packed_sums, size_of, unpack_into
 from ._shards import Shard
 
-__all__ = ["Judgement", "Order", "Recipe", "judge", "learn_each", "learn_shards", "place_of_worker"]
+__all__ = ["Judgement", "Order", "Recipe", "forget", "judge", "learn_each", "learn_shards", "place_of_worker"]
 
 Array = NDArray[Any]
 Parts = list[Array | Packed]
@@ -105,7 +105,7 @@ class Order:
 
 _lock = threading.Lock()
 _kept: dict[str, tuple[int, list[Array]]] = {}
-_models = threading.local()
+_models: dict[int, tuple[str, Model]] = {}
 
 
 def _arrays(order: Order, base: Parts, changes: Sequence[Parts]) -> tuple[list[Array], int]:
@@ -132,10 +132,19 @@ def _arrays(order: Order, base: Parts, changes: Sequence[Parts]) -> tuple[list[A
 
 def _model(order: Order) -> Model:
     """The model of this thread, used again while the run lasts."""
-    if getattr(_models, "identity", None) != order.identity:
-        _models.model, _models.identity = order.recipe.model(), order.identity
-    model: Model = _models.model
+    identity, model = _models.get(threading.get_ident(), ("", None))
+    if model is None or identity != order.identity:
+        model = order.recipe.model()
+        _models[threading.get_ident()] = order.identity, model
     return model
+
+
+def forget(identity: str) -> None:
+    """Let go of what a worker has kept of a run that is over; it runs there."""
+    with _lock:
+        _kept.pop(identity, None)
+    for thread in [thread for thread, (kept, _) in list(_models.items()) if kept == identity]:
+        del _models[thread]
 
 
 def place_of_worker() -> str:
@@ -193,12 +202,12 @@ def learn_shards(
         seconds += time.perf_counter() - began
         counts, sums = model.state.counts, model.state.sums
         note = Note(
-            number, int(visits.size), int(counts[protocol.MISTAKES]), int(counts[protocol.UPDATES]),
+            number, int(counts[protocol.EXAMPLES]), int(counts[protocol.MISTAKES]), int(counts[protocol.UPDATES]),
             float(sums[protocol.LOSS]), float(sums[protocol.AGE]), float(sums[protocol.STEPS]), float(sums[protocol.REACH]),
         )  # fmt: skip
         note.share = {
             "mistakes": float(note.updates),
-            "uniform": 1.0 if note.examples else 0.0,
+            "uniform": 1.0 if note.age > 0.0 else 0.0,
             "examples": note.age,
         }[order.mixing]
         note.seconds, note.place = seconds, f"{place} {threading.get_ident()}"
@@ -223,10 +232,10 @@ def learn_each(
 
 @dataclasses.dataclass
 class Judgement:
-    """How weights did on examples that they have not learned."""
+    """How weights did on examples, by the importance of these."""
 
-    examples: int = 0
-    mistakes: int = 0
+    examples: float = 0
+    mistakes: float = 0
 
 
 def judge(
@@ -247,6 +256,7 @@ def judge(
         else:
             scores = model.scores(table)[rows]
         guess = (scores[:, 0] >= 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        result.examples += int(rows.size)
-        result.mistakes += int((guess != shard.codes[rows]).sum())
+        wrong = guess != shard.codes[rows]
+        result.examples += float(shard.weights[rows].sum()) if shard.weights.size else int(rows.size)
+        result.mistakes += float(shard.weights[rows][wrong].sum()) if shard.weights.size else int(wrong.sum())
     return result

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import os
 import warnings
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from rosenblatt.model import Model
 from rosenblatt.model_file import save
 from rosenblatt.runs import Run
 
-from ._agreement import check_mixable, joined_classes, joined_features, new_model
+from ._agreement import check_mixable, joined_classes, joined_columns, joined_features, new_model
 from ._cluster import connected
 from ._data import Data
 from ._mixing import MIXINGS
@@ -132,10 +133,12 @@ def train(
             if validation is not None:
                 names = feature_names(estimator, encoder)
                 trainer.validation = examples_to_decide_by(cluster, validation, trainer, encoder, names)
-            marks = _fingerprint(trainer)
+            marks = _fingerprint(trainer, any(part is not None for part in start))
             if resume:
                 _resume(estimator, trainer, checkpoint, marks)
+            trainer.lagging = run is None
             _epochs(estimator, trainer, encoder, marks, bar, checkpoint, on_epoch, asked_to_stop)
+        trainer.forget()
     if run is None:
         _warn(estimator, trainer.run)
     return estimator
@@ -143,11 +146,11 @@ def train(
 
 def new_run(estimator: Any) -> Run:
     """How an estimator wants to be trained."""
-    seed = estimator.random_state
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
-        from sklearn.utils import check_random_state
+    from sklearn.utils import check_random_state
 
-        seed = check_random_state(seed).randint(2**31 - 1)
+    seed, drawn = estimator.random_state, check_random_state(estimator.random_state)
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
+        seed = drawn.randint(2**31 - 1)
     return Run(
         epochs=estimator.max_iter,
         shuffle=estimator.shuffle,
@@ -169,6 +172,11 @@ def _prepared(
     if not sum(counts.values()):
         raise ValueError(
             f"{name} needs labelled examples; the shards hold none. Check the label's column and the format."
+        )
+    if not sum(fact.weight for fact in facts):
+        raise ValueError(
+            "The sample weights must not all be 0, because that leaves no example to learn from; got only zeros. Leave "
+            "sample_weight out to count every example once."
         )
     if len(classes) < 2:
         raise ValueError(
@@ -192,8 +200,8 @@ def _prepared(
     vars(estimator).pop("feature_names_in_", None)  # those of an earlier fit
     if encoder is None and names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    elif facts[0].columns is not None:
-        estimator.feature_names_in_ = np.array(facts[0].columns, dtype=object)
+    elif (own := joined_columns(facts)) is not None:
+        estimator.feature_names_in_ = np.array(own, dtype=object)
     return Trainer(data, model, recipe, run, mixing), encoder
 
 
@@ -221,7 +229,7 @@ def _epochs(
     asked_to_stop: Callable[[], bool] | None,
 ) -> None:
     run = trainer.run
-    while not (reason := run.finished()):
+    while not (reason := _finished(trainer)):
         bar.title = f"epoch {len(run.done) + 1}"
         trainer.on_shards = functools.partial(
             bar.update, note=f"{trainer.data.shards and len(trainer.data.shards)} shards"
@@ -248,6 +256,14 @@ def _epochs(
         save(plain(estimator), checkpoint)
 
 
+def _finished(trainer: Trainer) -> str:
+    """Why no further epoch is needed; empty if one is. An estimator's average gets its chance as on one machine."""
+    run = trainer.run
+    if run.finished() == "no improvement" and trainer.lagging and run.done[-1].readout_accuracy is None:
+        run.done[-1].readout_accuracy = trainer.readout_accuracy()
+    return run.finished()
+
+
 def _finish(estimator: Any, trainer: Trainer, encoder: Encoder | None, marks: dict[str, Any]) -> None:
     """Give the estimator what a fitted one has."""
     model, run = trainer.model, trainer.run
@@ -257,7 +273,7 @@ def _finish(estimator: Any, trainer: Trainer, encoder: Encoder | None, marks: di
     estimator.n_iter_ = len(run.done)
     estimator.mistakes_per_epoch_ = np.array([epoch.mistakes for epoch in run.done])
     estimator.updates_per_epoch_ = np.array([epoch.updates for epoch in run.done])
-    estimator.loss_per_epoch_ = np.array([epoch.loss / max(1, epoch.examples) for epoch in run.done])
+    estimator.loss_per_epoch_ = np.array([epoch.mean_loss for epoch in run.done])
     estimator.converged_ = run.finished() == "no mistakes" or run.stopped == "no mistakes"
     estimator.history_ = [dataclasses.asdict(epoch) for epoch in run.done]
     estimator.weighted_mistakes_ = float(sum(getattr(epoch, "weighted_mistakes", 0.0) for epoch in run.done))
@@ -267,7 +283,7 @@ def _finish(estimator: Any, trainer: Trainer, encoder: Encoder | None, marks: di
     estimator._name_features(model)
 
 
-def _fingerprint(trainer: Trainer) -> dict[str, Any]:
+def _fingerprint(trainer: Trainer, started: bool) -> dict[str, Any]:
     """What a run must find again to go on with the same result."""
     facts = trainer.data.facts
     return {
@@ -280,6 +296,7 @@ def _fingerprint(trainer: Trainer) -> dict[str, Any]:
         "mixing": trainer.mixing,
         "dtype": trainer.recipe.dtype,
         "contents": [fact.checksum for fact in facts],
+        "starting weights": [zlib.crc32(part.tobytes()) for part in trainer.coordinates.start()] if started else [],
     }
 
 

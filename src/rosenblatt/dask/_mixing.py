@@ -6,6 +6,7 @@ the common start, times its share. A coordinate that did not change has the diff
 the others need to travel.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -178,6 +179,11 @@ class Shrunk(Coordinates):
         assert isinstance(memory, ScaleFactors)
         return memory
 
+    def clear(self) -> None:
+        """Set all counts to 0, and with them the sum of the scales."""
+        super().clear()
+        self._memory.arrays[3][...] = 0.0
+
     def install(self, start: Sequence[Array]) -> None:
         """Begin there, at scale 1."""
         self._restart()
@@ -293,6 +299,19 @@ class Gaussian(_Natural):
             w[moved] = (product[moved] + further[moved]) / surer
 
 
+@functools.cache
+def _thread_pools() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _inverse(matrices: Floats) -> Floats:
+    """Inverse matrices, computed by one thread: with more of them the last bits are others."""
+    with _thread_pools().limit(limits=1):
+        return np.asarray(np.linalg.inv(matrices))
+
+
 class FullGaussian(_Natural):
     """The same with whole matrices, the bias in the first row and column."""
 
@@ -315,14 +334,14 @@ class FullGaussian(_Natural):
 
     def coordinates(self) -> list[Array]:
         """Inverse matrices, and these times the weights."""
-        precision = np.linalg.inv(self._memory.sigma)
+        precision = _inverse(self._memory.sigma)
         return [precision.ravel(), np.einsum("kij,kj->ki", precision, self._vectors()).ravel()]
 
     def move(self, steps: Sequence[Floats]) -> None:
         """Add to both."""
         precision, product = (now + step for now, step in zip(self.coordinates(), steps, strict=True))
         state, sigma = self.model.state, self._memory.sigma
-        inverse = np.linalg.inv(precision.reshape(sigma.shape))
+        inverse = _inverse(precision.reshape(sigma.shape))
         sigma[...] = (inverse + inverse.transpose(0, 2, 1)) / 2.0
         vectors = np.einsum("kij,kj->ki", sigma, product.reshape(sigma.shape[0], -1))
         state.bias[...] = vectors[:, 0]

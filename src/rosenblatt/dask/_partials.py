@@ -93,7 +93,7 @@ class Partial:
     """What the next epoch starts from, if there is one shard only: nothing is to be mixed, so nothing is rounded."""
 
     def __sizeof__(self) -> int:
-        return 1000 + size_of(self.totals) + size_of(self.averages)
+        return 1000 + size_of(self.totals) + size_of(self.averages) + size_of(self.whole or [])
 
 
 def packed_sums(totals: Sequence[Floats]) -> list[Array | Packed]:

@@ -58,6 +58,10 @@ class Loaded:
         What the columns are called, where they were numbered here; None: the numbers are the same everywhere.
     columns : list of str or None
         The columns of a frame, which must be the same everywhere.
+    place : str
+        Where the examples come from, for people.
+    fresh : bool
+        Whether no names were known before, so that the numbers of the features follow from the examples alone.
     """
 
     rows: Any
@@ -68,6 +72,7 @@ class Loaded:
     names: list[str] | None = None
     columns: list[str] | None = None
     place: str = ""
+    fresh: bool = False
 
     def __sizeof__(self) -> int:
         return 1000 + _bytes(self.rows, self.codes, self.weights)
@@ -75,7 +80,10 @@ class Loaded:
 
 @dataclasses.dataclass
 class Facts:
-    """What the driver must know of a shard before any can learn; everything but its examples."""
+    """What the driver must know of a shard before any can learn; everything but its examples.
+
+    `weight` is the sum of the importances, and `mark` what it is known by when it is loaded again.
+    """
 
     examples: int
     labels: list[Any]
@@ -87,6 +95,8 @@ class Facts:
     columns: list[str] | None
     bytes: int
     place: str
+    weight: float
+    mark: int
     checksum: int = 0
 
 
@@ -195,7 +205,7 @@ def load_table(part: Any, place: str) -> Loaded:
     X, y = part[0], part[1]
     columns = None
     if hasattr(X, "columns"):
-        columns, X = [str(name) for name in X.columns], X.to_numpy()
+        columns, X = [str(name) for name in X.columns], _numbers(X, place)
     if not hasattr(X, "tocsr"):
         X = np.asarray(X)
         if X.dtype.kind not in "fiub":
@@ -225,6 +235,22 @@ def load_table(part: Any, place: str) -> Loaded:
     table = Table(X)
     rows = table.rows if table.in_place else np.ascontiguousarray(table.rows, table.dtype)
     return Loaded(rows, codes, np.zeros(0) if weights is None else weights, labels, X.shape[1], None, columns, place)
+
+
+def _numbers(frame: Any, place: str) -> Array:
+    """The columns of a frame as one array: booleans and numbers that may be missing become floats beside others."""
+    numbers: Array = frame.to_numpy()
+    if numbers.dtype.kind != "O":
+        return numbers
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    strange = [name for name, kind in frame.dtypes.items() if not (is_numeric_dtype(kind) or is_bool_dtype(kind))]
+    if strange:
+        raise ValueError(
+            f"The features must be numbers; the column {strange[0]!r} of {place} has the type {frame.dtypes[strange[0]]}. Encode "
+            "categories as numbers before."
+        )
+    return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def _numbered(y: Array, place: str) -> tuple[list[Any], NDArray[np.int64]]:
@@ -284,7 +310,7 @@ def load_pairs(pairs: Sequence[Any], place: str) -> Loaded:
             "instance {'colour=red': 1}."
         ) from None
     rows = CSR(np.array(indptr, np.int64), np.array(indices, np.int32), numbers)
-    return Loaded(rows, codes, np.zeros(0), labels, len(names), list(names), None, place)
+    return Loaded(rows, codes, np.zeros(0), labels, len(names), list(names), None, place, fresh=True)
 
 
 def same(value: Any) -> Any:
@@ -302,20 +328,39 @@ def facts_of(loaded: Loaded, checked: bool) -> Facts:
     return Facts(
         int(loaded.codes.size), loaded.labels, counts.tolist(), loaded.width,
         (loaded.rows.values if sparse else loaded.rows).dtype.name, sparse, loaded.names, loaded.columns,
-        _bytes(loaded.rows, loaded.codes, loaded.weights), loaded.place, _checksum(loaded) if checked else 0,
+        _bytes(loaded.rows, loaded.codes, loaded.weights), loaded.place,
+        float(loaded.weights.sum()) if loaded.weights.size else float(loaded.codes.size), _mark(loaded),
+        _checksum(loaded) if checked else 0,
     )  # fmt: skip
+
+
+def _mark(loaded: Loaded) -> int:
+    """A number that changes when a shard is no longer what it was, made at the speed of memory.
+
+    It holds everything that was agreed on when it was first loaded: how many examples there are, the numbers of labels and
+    features, and how wide the rows are. Of the numbers in these it holds the sum.
+    """
+    sparse = isinstance(loaded.rows, CSR)
+    parts = loaded.rows[1:] if sparse else (loaded.rows,)
+    sums = [int(np.sum(part.view(f"u{part.itemsize}"), dtype=np.uint64)) for part in parts if part.size]
+    agreed = (loaded.labels, loaded.width, loaded.columns, [part.dtype.str for part in parts], sums)
+    mark = zlib.crc32(repr(agreed).encode())
+    for order in (loaded.codes, loaded.rows.indptr) if sparse else (loaded.codes,):
+        mark = zlib.crc32(np.ascontiguousarray(order).data, mark)
+    return zlib.crc32("\0".join(loaded.names or []).encode(), mark)
 
 
 def _checksum(loaded: Loaded) -> int:
     """A number that hardly any other examples have.
 
-    Where features were numbered here, it leaves out their numbers and their order in a row: both depend on what was known before.
+    Where features were numbered here and some were known before, it leaves out their numbers and their order in a row, since both
+    depend on that.
     """
     rows: tuple[Any, ...] = loaded.rows if isinstance(loaded.rows, CSR) else (loaded.rows,)
-    if loaded.names is not None:
+    if loaded.names is not None and not loaded.fresh:
         values = np.ascontiguousarray(loaded.rows.values)
         rows = loaded.rows.indptr, np.sum(values.view(f"u{values.itemsize}"), keepdims=True)
-    total = 1
+    total = zlib.adler32("\0".join(loaded.names or []).encode()) if loaded.fresh else 1
     for part in (*rows, loaded.codes, loaded.weights):
         total = zlib.adler32(np.ascontiguousarray(part).data, total)
     return total
@@ -323,6 +368,7 @@ def _checksum(loaded: Loaded) -> int:
 
 def settle(
     loaded: Loaded,
+    mark: int,
     places: list[int],
     columns: Array | None,
     width: int,
@@ -336,6 +382,8 @@ def settle(
     ----------
     loaded : Loaded
         What is here; its arrays are used again.
+    mark : int
+        What it was known by when labels and features were agreed on; it may be loaded again long after that.
     places : list of int
         The class numbers of its labels.
     columns : ndarray or None
@@ -347,6 +395,11 @@ def settle(
     first : int
         The number of its first example among all.
     """
+    if _mark(loaded) != mark:
+        raise ValueError(
+            f"Examples must stay as they are while they are learned; {loaded.place} was loaded again and has changed. Train "
+            "anew, on files that nobody writes to or partitions that are always the same."
+        )
     codes = np.array([*places, -1], np.int64)[loaded.codes]
     rows = loaded.rows
     if isinstance(rows, CSR):

@@ -86,7 +86,7 @@ def make_source(
     if isinstance(X, list | tuple) and X and all(_is_partition(part) for part in X):
         _refuse_columns(y, sample_weight, "partitions (X, y) or (X, y, sample_weight)")
         return _partitions(client, X)
-    if _is_delayed(X) or type(X).__name__ == "Future":
+    if _comes_later(X):
         raise ValueError(
             f"Delayed partitions (X, y) must be in a list; got a single {type(X).__name__}. Call fit([X])."
         )
@@ -111,7 +111,11 @@ def _is_delayed(part: Any) -> bool:
 def _is_partition(part: Any) -> bool:
     """Whether it is one, or will be; a tuple of numbers is a row."""
     tables = isinstance(part, tuple) and len(part) in (2, 3) and not np.isscalar(part[0])
-    return tables or _is_delayed(part) or type(part).__name__ == "Future"
+    return tables or _comes_later(part)
+
+
+def _comes_later(part: Any) -> bool:
+    return _is_delayed(part) or type(part).__name__ == "Future"
 
 
 def _numbered(what: str, *columns: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -211,8 +215,8 @@ def in_blocks_of(X: Any, name: str, values: Any) -> Any:
     if values is None:
         return None
     if type(values).__module__.startswith("dask"):
-        values = values.values if hasattr(values, "to_frame") else values  # the array of a series
-        values = values.ravel() if values.ndim > 1 else values
+        values = values.values if hasattr(values, "divisions") else values  # the array of a series or a frame
+        values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values.ravel()
     else:
         values = da.from_array(np.ravel(np.asarray(values)), chunks=-1)
     known = not np.isnan(X.shape[0]) and not np.isnan(values.shape[0])
@@ -255,6 +259,9 @@ def _frame(client: Any, X: Any, y: Any, sample_weight: Any) -> Source:
 
 
 def _partitions(client: Any, parts: Sequence[Any]) -> Source:
+    import dask
+
+    parts = [dask.delayed(part) if isinstance(part, tuple) and any(map(_comes_later, part)) else part for part in parts]
     futures = iter(placed(client, [part for part in parts if _is_delayed(part)]))
     ready = [next(futures) if _is_delayed(part) else part for part in parts]
     return Source(_named_table, _numbered("partition", ready), local=any(isinstance(part, tuple) for part in parts))

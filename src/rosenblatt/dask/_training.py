@@ -21,7 +21,7 @@ from rosenblatt.runs import Run, ShardedEpoch
 from ._awaiting import Fetching, Lost
 from ._cluster import ClusterError
 from ._data import RETRIES, Data
-from ._epochs import Judgement, Order, Recipe, judge, learn_each, learn_shards, place_of_worker
+from ._epochs import Judgement, Order, Recipe, forget, judge, learn_each, learn_shards, place_of_worker
 from ._mixing import coordinates_of
 from ._partials import Partial, add_partials, changes, size_of
 from ._sources import branches
@@ -59,6 +59,8 @@ class Trainer:
         Examples to decide by when to stop.
     asked : int or None
         How many shards were asked for.
+    lagging : bool
+        Whether an average that still improves keeps training going, as in the estimators' `fit`.
     on_shards : callable
         Called with the bytes of the shards done, and of all.
     """
@@ -70,6 +72,7 @@ class Trainer:
     mixing: str
     validation: Any = None
     asked: int | None = None
+    lagging: bool = False
     on_shards: Callable[[int, int], None] = lambda done, total: None
 
     def __post_init__(self) -> None:
@@ -132,7 +135,7 @@ class Trainer:
             )
         made = self._note(partial)
         if self.validation is not None or self.run.holdout:
-            result = self._judge()
+            result = self._judge(*((self.data, True) if self.validation is None else (self.validation, False)))
             made.held_out, made.held_out_mistakes = result.examples, result.mistakes
         made.seconds = time.monotonic() - began
         return made
@@ -217,6 +220,7 @@ class Trainer:
             mistakes=sum(note.mistakes for note in notes),
             updates=sum(note.updates for note in notes),
             loss=sum(note.loss for note in notes),
+            weight=sum(note.age for note in notes),
             weighted_mistakes=sum(share * note.mistakes for share, note in zip(shares, notes, strict=True)),
             bytes_moved=partial.moved,
             compute_seconds=max(busy.values()),
@@ -227,12 +231,23 @@ class Trainer:
 
     # ---- examples that are not learned ----
 
-    def _judge(self) -> Judgement:
-        """How the readout does on the examples set aside, or on those to decide by."""
-        if callable(self.validation):
-            result: Judgement = self.validation(self.model)
+    def readout_accuracy(self) -> float | None:
+        """How the average does on the examples that it has learned; None where others decide, or where it is not an average."""
+        if self.model.readout != "average" or self.validation is not None or self.run.holdout:
+            return None
+        result = self._judge(self.data, False)
+        return 1.0 - result.mistakes / result.examples
+
+    def forget(self) -> None:
+        """Let workers go of what they keep between epochs."""
+        with contextlib.suppress(Exception):  # who is gone has nothing to let go of
+            self.awaiting.exchange(self.client.run, forget, self.identity)
+
+    def _judge(self, data: Any, held: bool) -> Judgement:
+        """How the readout does on some examples, or on those of them that were set aside."""
+        if callable(data):
+            result: Judgement = data(self.model)
             return result
-        data, held = (self.data, True) if self.validation is None else (self.validation, False)
         for _ in range(RETRIES):
             start = [array.copy() for array in self.coordinates.start()]
             readout = [part.ravel().copy() for part in self.model.weights()] if self.model.readout == "average" else []

@@ -48,9 +48,11 @@ def examples_to_decide_by(
             pass
         _check_labels(stream.labels, trainer)
         return functools.partial(_judge_files, validation, frozen)
+    if type(validation).__module__.startswith("dask.bag"):
+        validation = validation, None
     if not isinstance(validation, tuple) or len(validation) != 2:
         raise ValueError(
-            f"`validation` must be a pair (X, y) or files; got a {type(validation).__name__}. Pass one of these."
+            f"`validation` must be a pair (X, y), a bag or files; got a {type(validation).__name__}. Pass one of these."
         )
     X, y = validation
     if names is not None and hasattr(X, "columns"):
@@ -74,6 +76,8 @@ def examples_to_decide_by(
         _check_labels(joined_classes(facts)[0], trainer)
         data.settle(trainer.model.classes, columns, width, trainer.recipe.dtype, None)
         return data
+    if isinstance(y, str) and hasattr(X, "columns"):
+        X, y = X.drop(columns=y), X[y]
     X = X.to_numpy() if hasattr(X, "to_numpy") else X
     X = X if hasattr(X, "tocsr") else np.asarray(X)
     _check_width(X.shape[1] if X.ndim == 2 else 0, trainer)

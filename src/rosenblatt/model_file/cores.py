@@ -115,7 +115,7 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     model = make(
         Rule(step=step, **rule),
         readout=values["readout"],
-        n_features=None if features is not None else count,
+        n_features=count,  # no room to spare: on a cluster the weights of all models must have one size
         dtype=values["dtype"],
         max_support=None if support is None else support["max_updates"],
     )
@@ -127,8 +127,6 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
         _check(len(features) == count and isinstance(values["frozen"], bool), "the list of features")
         model.features = features
         model.frozen = values["frozen"]
-        model.add_features(count)
-    model.n_features = count
     for place, group in _groups(model).items():
         _fill(model, group, values["arrays"][place])
     stored = values["memory"]
