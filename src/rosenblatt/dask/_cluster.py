@@ -6,16 +6,14 @@ import logging
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Iterator
 from typing import Any
 
-import rosenblatt
+from ._awaiting import Awaiting
+from ._errors import ClusterError, seconds_to_connect
 
-__all__ = ["ClusterError", "connected", "need_dask", "no_workers", "seconds_to_connect", "seconds_without_workers"]
-
-
-class ClusterError(RuntimeError):
-    """The cluster cannot be reached, has no workers, or was lost on the way."""
+__all__ = ["ClusterError", "connected", "need_dask"]
 
 
 def need_dask() -> None:
@@ -26,24 +24,6 @@ def need_dask() -> None:
             f"rosenblatt.dask needs Dask; {' and '.join(missing)} cannot be imported. Install it with "
             "`pip install rosenblatt[dask]`."
         )
-
-
-def seconds_to_connect() -> float:
-    """How long to wait for a scheduler: ``$ROSENBLATT_DASK_TIMEOUT`` seconds, else 10."""
-    return float(os.environ.get("ROSENBLATT_DASK_TIMEOUT", "10"))
-
-
-def seconds_without_workers() -> float:
-    """How long to wait for another worker when all are gone."""
-    return max(30.0, seconds_to_connect())
-
-
-def no_workers(client: Any) -> ClusterError:
-    """What is said when none has come."""
-    return ClusterError(
-        f"The cluster must have a worker; {client.scheduler.address} has lost all of its own, and none has come for "
-        f"{seconds_without_workers():g} seconds."
-    )
 
 
 @contextlib.contextmanager
@@ -59,7 +39,7 @@ def connected(client: Any = None) -> Iterator[Any]:
     Yields
     ------
     distributed.Client
-        The client; there is at least one worker, and every worker has this library.
+        The client; there is at least one worker, and every worker and the scheduler have this library.
     """
     need_dask()
     import distributed
@@ -178,31 +158,19 @@ def _remote(address: str) -> Iterator[Any]:
         client.close(timeout=5)
 
 
-def _version() -> str:
-    """What a worker has; it is asked there."""
-    import rosenblatt
-
-    return rosenblatt.__version__
-
-
 def _check_workers(client: Any) -> None:
-    seconds = seconds_to_connect()
-    try:
-        client.wait_for_workers(1, timeout=seconds)
-    except TimeoutError:
-        raise ClusterError(
-            f"The cluster must have a worker; {client.scheduler.address} had none within {seconds:g} seconds. Start some with "
-            f"`dask worker {client.scheduler.address}`."
-        ) from None
-    answers = client.run(_version, on_error="return")
-    for address, answer in answers.items():
-        if isinstance(answer, ImportError):
-            raise ClusterError(
-                f"Every worker must have this library; {address} says: {answer}. Install "
-                f"rosenblatt[dask] {rosenblatt.__version__} there."
-            )
-        if isinstance(answer, str) and answer != rosenblatt.__version__:
-            raise ClusterError(
-                f"Every worker must have the version {rosenblatt.__version__} of this library, as here; {address} has {answer}. "
-                "Install the same one."
-            )
+    """Raise if there is no worker, or one without this library."""
+    awaiting, seconds = Awaiting(client), seconds_to_connect()
+
+    def check() -> None:
+        deadline = time.monotonic() + seconds
+        while not (workers := awaiting.ask(client.nthreads)):
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"The cluster must have a worker; {client.scheduler.address} had none within {seconds:g} seconds. Start "
+                    f"some with `dask worker {client.scheduler.address}`."
+                )
+            time.sleep(0.05)
+        awaiting.check_versions(workers)
+
+    awaiting.insist("The workers could not be asked for their versions", check)
