@@ -1,10 +1,12 @@
 """Workers killed, stopped and added, a scheduler lost: the result is the same to the last bit, or there is a checkpoint."""
 
 import contextlib
+import io
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -12,7 +14,8 @@ import pytest
 
 import rosenblatt as rb
 import rosenblatt.dask as rd
-from rosenblatt.dask import _awaiting, _data, _fit
+from rosenblatt.dask import _awaiting, _cluster, _data, _fit, _sources, _training
+from rosenblatt.data import BadData
 from tests.cli.helpers import call, svmlight
 from tests.helpers import assert_same_model, blobs
 
@@ -48,17 +51,29 @@ def processes(client):
     return client.run(os.getpid)
 
 
+WORKER = ("dask_worker", "--no-nanny", "--nthreads", "1", "--death-timeout", "60")
+
+
+def start(place, program, *arguments, first=""):
+    """Start a scheduler or a worker as one does on a machine; `first` is Python that runs there before anything else."""
+    command = [sys.executable, "-m", f"distributed.cli.{program}", "--scheduler-file", str(place), "--no-dashboard"]
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if first:
+        folder = place.parent / f"{program} with another start"
+        folder.mkdir()
+        (folder / "sitecustomize.py").write_text(first)
+        paths.insert(0, str(folder))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    return subprocess.Popen(
+        [*command, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    )
+
+
 @contextlib.contextmanager
-def machines(place, count):
-    """A scheduler and workers as one starts them on machines, where nobody starts them again: a client, and the processes."""
-
-    def start(program, *arguments):
-        command = [sys.executable, "-m", f"distributed.cli.{program}", "--scheduler-file", str(place), "--no-dashboard"]
-        return subprocess.Popen([*command, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    scheduler = start("dask_scheduler", "--port", "0")
-    worker = ("dask_worker", "--no-nanny", "--nthreads", "1", "--death-timeout", "60")
-    workers = [start(*worker) for _ in range(count)]
+def machines(place, count, **first):
+    """A scheduler and workers on machines, where nobody starts them again: a client, and the processes."""
+    scheduler = start(place, "dask_scheduler", "--port", "0", first=first.get("scheduler", ""))
+    workers = [start(place, *WORKER, first=first.get("worker", "")) for _ in range(count)]
     try:
         with distributed.Client(scheduler_file=str(place), timeout=60) as client:
             client.wait_for_workers(count, timeout=60)
@@ -110,6 +125,34 @@ def test_a_worker_that_hangs_is_not_waited_for(expected, in_epoch, monkeypatch, 
     assert_same_model(made, expected)
 
 
+@pytest.mark.parametrize("when", ["in an epoch", "before"])
+def test_all_workers_hang(in_epoch, monkeypatch, tmp_path, when):
+    monkeypatch.setattr(_awaiting, "SILENCE", 2.0)
+    monkeypatch.setattr(_awaiting, "seconds_without_workers", lambda: 1.0)
+    monkeypatch.setenv("ROSENBLATT_DASK_TIMEOUT", "1")
+    with machines(tmp_path / "scheduler.json", 1) as (own, _, (worker,)):
+        todo = in_epoch(2, lambda: worker.send_signal(signal.SIGSTOP))
+        if when == "before":
+            todo.pop()()
+        with pytest.raises(rd.ClusterError, match="had none within" if when == "before" else "lost all of its own"):
+            rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=own)
+        assert not todo
+
+
+def test_nobody_is_blamed_for_a_scheduler_that_was_asleep(monkeypatch, tmp_path):
+    monkeypatch.setattr(_awaiting, "SILENCE", 2.0)
+    with machines(tmp_path / "scheduler.json", 2) as (own, scheduler, _):
+        awaiting = _awaiting.Awaiting(own)
+        assert not awaiting.tend()
+        scheduler.send_signal(signal.SIGSTOP)
+        threading.Timer(3.0, scheduler.send_signal, (signal.SIGCONT,)).start()
+        time.sleep(0.5)  # so that what is asked next is read with what the workers send meanwhile
+        for _ in range(8):
+            assert not awaiting.tend()
+            time.sleep(0.1)
+        assert len(own.nthreads()) == 2
+
+
 def lazy_parts():
     """The same rows as 12 partitions that can be computed again."""
     import dask
@@ -127,8 +170,7 @@ def test_all_workers_lost_and_another_comes(in_epoch, tmp_path, data):
         def replace():
             for process in workers:
                 process.kill()
-            command = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file"]
-            workers.append(subprocess.Popen([*command, str(tmp_path / "scheduler.json"), "--no-nanny"], stderr=-3))
+            workers.append(start(tmp_path / "scheduler.json", *WORKER))
 
         todo = in_epoch(2, replace)
         made = rd.AveragedPerceptron(**SETTINGS).fit(*arguments, client=own)
@@ -140,8 +182,7 @@ def test_all_workers_lost_and_another_comes(in_epoch, tmp_path, data):
 
 @pytest.mark.parametrize("data", ["lazy partitions", "an array", "files"])
 def test_all_workers_lost_and_none_comes(in_epoch, monkeypatch, tmp_path, data):
-    for module in (_awaiting, _data):
-        monkeypatch.setattr(module, "seconds_without_workers", lambda: 1.0)
+    monkeypatch.setattr(_awaiting, "seconds_without_workers", lambda: 1.0)
     monkeypatch.setattr(_awaiting, "SILENCE", 3.0)
     files = [svmlight(tmp_path / f"{k}.svm", 200, seed=k) for k in range(3)]
     arguments = {"lazy partitions": (lazy_parts(),), "an array": (X, Y), "files": (files,)}[data]
@@ -191,6 +232,35 @@ def test_what_goes_wrong_while_loading_is_said(client, error, kind, message):
 
     with pytest.raises(kind, match=message):
         rd.Perceptron().fit([dask.delayed(_fails)(error)], client=client)
+
+
+def test_files_that_workers_do_not_see(client, tmp_path):
+    """They are fine here, so that it would be wrong to call their names wrong."""
+    data = tmp_path / "unseen.csv"
+    data.write_text("a,label\n" + "".join(f"{k / 7:.3f},{k % 2}\n" for k in range(99)))
+
+    def hide(name):
+        def blind(path, *arguments, **options):
+            if str(path) == name:
+                raise FileNotFoundError(2, "No such file", name)
+            return io.seen(path, *arguments, **options)
+
+        io.seen, io.open = io.open, blind
+
+    def show():
+        io.open = io.seen
+
+    client.run(hide, str(data))
+    try:
+        for shards, standardize in ((8, False), (1, False), (1, True)):
+            reading = {"label": "label", "standardize": standardize}
+            with pytest.raises(rd.ClusterError, match=r"under the same names as here; .*unseen\.csv"):
+                rd.Perceptron(shards=shards).fit(data, reading=reading, client=client)
+    finally:
+        client.run(show)
+    data.write_text(data.read_text().replace("1.000,1", "1.000,1,2"))
+    with pytest.raises(BadData, match=r"unseen\.csv, line 9"):
+        rd.Perceptron(shards=2).fit(data, reading={"label": "label"}, client=client)
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="interrupts cannot be held on Windows")
@@ -259,6 +329,47 @@ def test_an_unreachable_scheduler(monkeypatch):
     assert time.monotonic() - began < 20
 
 
+NO_LIBRARY = """
+import sys
+
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "rosenblatt":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Nothing())
+"""
+
+OTHER_VERSION = """
+import rosenblatt
+
+rosenblatt.__version__ = "0.0.1"
+"""
+
+
+@pytest.mark.parametrize("who", ["scheduler", "worker"])
+def test_a_machine_without_the_library(tmp_path, who):
+    words = rf"the {who} at \S+ has none .*Install rosenblatt\[dask\]=="
+    with (
+        machines(tmp_path / "scheduler.json", 1, **{who: NO_LIBRARY}) as (own, _, _),
+        pytest.raises(rd.ClusterError, match=words),
+    ):
+        rd.Perceptron(**SETTINGS).fit(X, Y, client=own)
+
+
+def test_a_worker_of_another_version_that_comes_later(tmp_path):
+    place = tmp_path / "scheduler.json"
+    with machines(place, 1) as (own, _, workers):
+
+        def grow(run):
+            if len(run.done) == 1:
+                workers.append(start(place, *WORKER, first=OTHER_VERSION))
+                own.wait_for_workers(2, timeout=60)
+
+        with pytest.raises(rd.ClusterError, match=r"the worker at \S+ has 0\.0\.1\. .*; [12] of at most 4 epochs"):
+            rd.train(rb.Perceptron(max_iter=4, tol=None), X, Y, shards=12, client=own, on_epoch=grow)
+
+
 SCRIPT = """
 import numpy as np
 import rosenblatt.dask
@@ -282,6 +393,37 @@ def test_a_script_that_starts_workers(tmp_path, guard):
         assert done.stderr.count("Traceback") == 1
 
 
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (_cluster, "_check_workers"),
+        (_sources, "_cut"),
+        (_sources, "placed"),
+        (_data.Data, "locate"),
+        (_training.Trainer, "_learn"),
+    ],
+    ids=lambda it: it if isinstance(it, str) else "",
+)
+def test_a_scheduler_lost_at_any_time(monkeypatch, tmp_path, owner, name):
+    """Also while files are cut, or shards placed, found and loaded again."""
+    real = getattr(owner, name)
+    with machines(tmp_path / "scheduler.json", 1) as (own, scheduler, _):
+
+        def lose(*arguments):
+            scheduler.kill()
+            scheduler.wait()
+            if name == "_learn":
+                raise _awaiting.Lost("what it was to give")
+            return real(*arguments)
+
+        monkeypatch.setattr(owner, name, lose)
+        data = {"_cut": (svmlight(tmp_path / "data.svm", 500),), "placed": (lazy_parts(),)}.get(name, (X, Y))
+        began = time.monotonic()
+        with pytest.raises(rd.ClusterError, match=r"The scheduler at \S+ was lost"):
+            rd.AveragedPerceptron(**SETTINGS).fit(*data, client=own)
+        assert time.monotonic() - began < 15
+
+
 def test_a_lost_scheduler_leaves_a_checkpoint(client, in_epoch, tmp_path):
     """The command goes on, on another cluster, to the same bits."""
     data = svmlight(tmp_path / "data.svm", 500)
@@ -301,3 +443,13 @@ def test_a_lost_scheduler_leaves_a_checkpoint(client, in_epoch, tmp_path):
     whole, cut = rb.load(tmp_path / "whole.model"), rb.load(tmp_path / "cut.model")
     assert_same_model(cut, whole)
     assert np.array_equal(cut.mistakes_per_epoch_, whole.mistakes_per_epoch_)
+
+
+def test_a_cluster_that_grows_with_its_tasks():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        distributed.Client(cluster) as own,
+    ):
+        cluster.adapt(minimum=0, maximum=1)
+        assert rd.Perceptron(max_iter=2, tol=None, shards=2).fit(X, Y, client=own).n_iter_ == 2

@@ -556,3 +556,15 @@ def test_rules_of_ones_own(client):
 
     made = rd.train(Plain(max_iter=3, tol=None), X, Y, client=client, shards=3)
     assert made.score(X, Y) > 0.6
+
+
+def _fitted(X, Y):
+    return rd.Perceptron(**SETTINGS, shards=4).fit(X, Y).coef_
+
+
+def test_a_task_may_train_on_the_cluster_that_runs_it(client):
+    """More of them than there are threads: each gives its own to those that it waits for."""
+    tasks = [client.submit(_fitted, X, Y, pure=False) for _ in range(3)]
+    here = rd.Perceptron(**SETTINGS, shards=4).fit(X, Y, client=client.cluster)
+    for made in client.gather(tasks):
+        assert made.tobytes() == here.coef_.tobytes()

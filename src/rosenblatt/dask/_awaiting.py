@@ -8,9 +8,11 @@ from concurrent.futures import CancelledError
 from concurrent.futures import wait as wait_for
 from typing import Any
 
-from ._cluster import ClusterError, no_workers, seconds_without_workers
+import rosenblatt
 
-__all__ = ["SILENCE", "Awaiting", "Fetching", "Lost"]
+from ._errors import ClusterError, no_workers, scheduler_lost, seconds_without_workers
+
+__all__ = ["RETRIES", "SILENCE", "Awaiting", "Fetching", "Lost"]
 
 
 class Lost(Exception):  # noqa: N818
@@ -18,14 +20,20 @@ class Lost(Exception):  # noqa: N818
 
 
 SILENCE = 30.0
-"""A worker that has sent no sign of life for so many seconds longer than others is taken from the cluster."""
+"""A worker that has sent no sign of life for so many seconds is taken from the cluster."""
+
+RETRIES = 5
+"""So often something is done again when what only lay on a worker was lost."""
 
 
-async def _tend(silent: list[str], dask_scheduler: Any) -> None:
+async def _tend(silent: list[str], dask_scheduler: Any) -> tuple[float, dict[str, float]]:
     """Take workers from the cluster, as the scheduler itself does, though only after five minutes; it runs there.
 
     And let tasks run anywhere that may: once no worker was left for a moment, Dask waits for those that they were meant for.
+    Gives the time, and when each worker was last seen, both by the clock of the scheduler.
     """
+    from distributed.metrics import time as clock
+
     stimulus = f"rosenblatt-{time.time()}"
     for address in silent:
         await dask_scheduler.remove_worker(address, stimulus_id=stimulus)
@@ -33,6 +41,29 @@ async def _tend(silent: list[str], dask_scheduler: Any) -> None:
     for task in stuck:
         task.worker_restrictions = None
     dask_scheduler.transitions({task.key: "processing" for task in stuck}, stimulus_id=stimulus)
+    return clock(), {address: worker.last_seen for address, worker in dask_scheduler.workers.items()}
+
+
+def _asks_version() -> Callable[[], str]:
+    """What tells the version where it is run: a function within one, so that it is sent whole; there may be no library."""
+
+    def version() -> str:
+        try:
+            import rosenblatt
+        except ImportError as error:
+            return f"none ({error})"
+        return rosenblatt.__version__
+
+    return version
+
+
+def _check_version(who: str, answer: Any) -> None:
+    """Refuse another version; who was lost meanwhile gave none."""
+    if isinstance(answer, str) and answer != rosenblatt.__version__:
+        raise ClusterError(
+            f"Every worker and the scheduler must have the version {rosenblatt.__version__} of this library, as here; {who} has "
+            f"{answer}. Install rosenblatt[dask]=={rosenblatt.__version__} there."
+        )
 
 
 class Awaiting:
@@ -41,37 +72,59 @@ class Awaiting:
     def __init__(self, client: Any) -> None:
         self.client = client
         self._next = self._had_workers = 0.0
+        self._silent: dict[str, float] = {}
+        self._versions: set[str] = set()
 
-    def check(self) -> None:
-        """Raise if there is no scheduler any more."""
-        if self.client.status != "running":
-            raise ClusterError(f"The scheduler at {self._address()} was lost")
+    def check(self, seconds: float = 0.0) -> None:
+        """Raise if there is no scheduler any more; the client may notice some moments later than its futures."""
+        deadline = time.monotonic() + seconds
+        while self.client.status == "running":
+            if time.monotonic() >= deadline:
+                return
+            time.sleep(0.05)
+        raise scheduler_lost(self.client)
+
+    def check_versions(self, workers: Collection[str]) -> None:
+        """Raise if the scheduler or one of these workers has another version of this library; each is asked once."""
+        if not self._versions:
+            answer = self.ask(self.client.run_on_scheduler, _asks_version())
+            _check_version(f"the scheduler at {self.client.scheduler.address}", answer)
+        if come := [address for address in workers if address not in self._versions]:
+            answers = self.exchange(self.client.run, _asks_version(), workers=come, on_error="return")
+            for address, answer in answers.items():
+                _check_version(f"the worker at {address}", answer)
+            self._versions.update(come)
 
     def tend(self) -> bool:
         """Let go of workers that hang, so that what they hold and were to do is done by others; whether there were any.
 
-        A worker that only works sends its signs of life from another thread. They are compared with those of the others, so that
-        nobody is blamed for a scheduler that was asleep. Where all are gone and none comes, there is nothing to wait for.
+        A worker that only works sends its signs of life from another thread. Two looks in a row must find the same one to be the
+        last, and long ago: where it was the scheduler that was asleep, what had come meanwhile is read between them. Where all
+        are gone and none comes, there is nothing to wait for.
         """
         now = time.monotonic()
         if now < self._next:
             return False
-        seen = {
-            address: facts["last_seen"]
-            for address, facts in self.client.scheduler_info(n_workers=-1)["workers"].items()
-        }
+        clock, seen = self.ask(self.client.run_on_scheduler, _tend, [])
         if seen or now > self._next + SILENCE / 2:  # or nobody has looked for a while
             self._had_workers = now
         elif now - self._had_workers > seconds_without_workers():
             raise no_workers(self.client)
-        self._next = now + SILENCE / 10
-        silent = [address for address, when in seen.items() if max(seen.values()) - when > SILENCE]
-        self.client.run_on_scheduler(_tend, silent)
-        return bool(silent)
+        before, self._silent = self._silent, {one: when for one, when in seen.items() if clock - when > SILENCE}
+        hanging = [address for address, when in self._silent.items() if before.get(address) == when]
+        if hanging:
+            self.ask(self.client.run_on_scheduler, _tend, hanging)
+        self._next = time.monotonic() + SILENCE / 10
+        return bool(hanging)
 
-    def _address(self) -> str:
-        scheduler = getattr(self.client, "scheduler", None)
-        return str(getattr(scheduler, "address", None) or "the given address")
+    def insist(self, what: str, attempt: Callable[[], Any]) -> Any:
+        """What an attempt gives; it is made once more when something that lay on a worker is lost."""
+        for _ in range(RETRIES):
+            try:
+                return attempt()
+            except Lost as error:
+                reason = error
+        raise ClusterError(f"{what} in {RETRIES} attempts; the last one ended with: {reason}") from reason
 
     def each(self, futures: Collection[Any]) -> Iterator[Any]:
         """Futures as they finish."""
@@ -96,11 +149,10 @@ class Awaiting:
         if future.status == "finished":
             return
         if future.status == "cancelled":
-            for _ in range(40):  # the client may notice a moment later than its futures
-                self.check()
-                time.sleep(0.05)
+            self.check(2.0)
             raise Lost(future.key)
         error = future.exception()
+        self.check_versions(self.ask(self.client.nthreads))  # who has come meanwhile may not know what it was to do
         if isinstance(error, KilledWorker):
             raise ClusterError(
                 f"A task must not end its worker; {future.key} did so again and again, most likely for want of memory. Use more "
@@ -129,20 +181,25 @@ class Awaiting:
         """Call a method of the client that fetches from workers or sends to them; it may be one of them that hangs."""
         return self.end(self.begin(method, *arguments, **options))
 
+    def ask(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Call a method of the client that needs no one but the scheduler."""
+        return self.end(self.begin(method, *arguments, **options), tended=False)
+
     def begin(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Let the client call one of its methods, without waiting for it."""
+        self.check()
 
         async def exchanged() -> Any:
             return await method(*arguments, **options)
 
         return asyncio.run_coroutine_threadsafe(exchanged(), self.client.loop.asyncio_loop)
 
-    def end(self, running: Any) -> Any:
-        """What was begun, once it is done."""
+    def end(self, running: Any, tended: bool = True) -> Any:
+        """What was begun, once it is done; meanwhile workers are tended, if it may be one of them that it waits for."""
         try:
             while not wait_for([running], timeout=0.25).done:
                 self.check()
-                if self.tend():
+                if tended and self.tend():
                     raise Lost("a worker that hangs")
             return running.result()
         except (CancelledError, KeyError, OSError) as error:

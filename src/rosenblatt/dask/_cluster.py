@@ -6,16 +6,14 @@ import logging
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Iterator
 from typing import Any
 
-import rosenblatt
+from ._awaiting import Awaiting
+from ._errors import ClusterError, seconds_to_connect
 
-__all__ = ["ClusterError", "connected", "need_dask", "no_workers", "seconds_to_connect", "seconds_without_workers"]
-
-
-class ClusterError(RuntimeError):
-    """The cluster cannot be reached, has no workers, or was lost on the way."""
+__all__ = ["ClusterError", "connected", "need_dask"]
 
 
 def need_dask() -> None:
@@ -28,42 +26,34 @@ def need_dask() -> None:
         )
 
 
-def seconds_to_connect() -> float:
-    """How long to wait for a scheduler: ``$ROSENBLATT_DASK_TIMEOUT`` seconds, else 10."""
-    return float(os.environ.get("ROSENBLATT_DASK_TIMEOUT", "10"))
-
-
-def seconds_without_workers() -> float:
-    """How long to wait for another worker when all are gone."""
-    return max(30.0, seconds_to_connect())
-
-
-def no_workers(client: Any) -> ClusterError:
-    """What is said when none has come."""
-    return ClusterError(
-        f"The cluster must have a worker; {client.scheduler.address} has lost all of its own, and none has come for "
-        f"{seconds_without_workers():g} seconds."
-    )
-
-
 @contextlib.contextmanager
 def connected(client: Any = None) -> Iterator[Any]:
     """A client of a cluster; what is started here ends here.
 
     Parameters
     ----------
-    client : distributed.Client, str or None, default=None
-        A client; the address of a scheduler such as "tcp://10.0.0.1:8786"; "local" or "local:4" for processes on this
-        machine, one for each core or four; None: the client that is in use already.
+    client : distributed.Client, Cluster, str or None, default=None
+        A client; a cluster; the address of a scheduler such as "tcp://10.0.0.1:8786"; "local" or "local:4" for processes on
+        this machine, one for each core or four; None: the client that is in use already.
 
     Yields
     ------
     distributed.Client
-        The client; there is at least one worker, and every worker has this library.
+        The client; there is at least one worker, and every worker and the scheduler have this library.
     """
     need_dask()
     import distributed
 
+    if client is None and _in_task():
+        with distributed.worker_client() as own:  # the task gives its thread to those that it waits for
+            _check_workers(own)
+            yield own
+        return
+    if isinstance(client, distributed.deploy.Cluster):
+        with distributed.Client(client) as own:
+            _check_workers(own)
+            yield own
+        return
     if client is None:
         try:
             client = distributed.get_client()
@@ -88,6 +78,16 @@ def connected(client: Any = None) -> Iterator[Any]:
     with _remote(client) as own:
         _check_workers(own)
         yield own
+
+
+def _in_task() -> bool:
+    """Whether this is itself a task on a worker."""
+    from distributed import get_worker
+
+    try:
+        return bool(get_worker())
+    except ValueError:
+        return False
 
 
 _CALM = {
@@ -172,37 +172,42 @@ def _remote(address: str) -> Iterator[Any]:
             f"The scheduler must be reachable at an address such as tcp://10.0.0.1:8786; none answered at {address} within "
             f"{seconds:g} seconds{reason}. Start one with `dask scheduler`, or check the address and the firewall."
         ) from None
+    with _silence():
+        try:
+            yield _prompt(client)
+        finally:
+            client.close(timeout=5)
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keep the logs of a client of our own from people: what matters is raised here."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "distributed.core")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
-        yield _prompt(client)
+        yield
     finally:
-        client.close(timeout=5)
-
-
-def _version() -> str:
-    """What a worker has; it is asked there."""
-    import rosenblatt
-
-    return rosenblatt.__version__
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def _check_workers(client: Any) -> None:
-    seconds = seconds_to_connect()
-    try:
-        client.wait_for_workers(1, timeout=seconds)
-    except TimeoutError:
-        raise ClusterError(
-            f"The cluster must have a worker; {client.scheduler.address} had none within {seconds:g} seconds. Start some with "
-            f"`dask worker {client.scheduler.address}`."
-        ) from None
-    answers = client.run(_version, on_error="return")
-    for address, answer in answers.items():
-        if isinstance(answer, ImportError):
-            raise ClusterError(
-                f"Every worker must have this library; {address} says: {answer}. Install "
-                f"rosenblatt[dask] {rosenblatt.__version__} there."
-            )
-        if isinstance(answer, str) and answer != rosenblatt.__version__:
-            raise ClusterError(
-                f"Every worker must have the version {rosenblatt.__version__} of this library, as here; {address} has {answer}. "
-                "Install the same one."
-            )
+    """Raise if there is no worker, or one without this library. Clusters that grow with their tasks are given one."""
+    awaiting, seconds = Awaiting(client), seconds_to_connect()
+
+    def check() -> None:
+        deadline = time.monotonic() + seconds
+        asked = None
+        while not (workers := awaiting.ask(client.nthreads)):
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"The cluster must have a worker; {client.scheduler.address} had none within {seconds:g} seconds. Start "
+                    f"some with `dask worker {client.scheduler.address}`."
+                )
+            asked = asked or client.submit(int, pure=False)
+            time.sleep(0.05)
+        awaiting.check_versions(workers)
+
+    awaiting.insist("The workers could not be asked for their versions", check)

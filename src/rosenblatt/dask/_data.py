@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ._awaiting import Awaiting, Lost
-from ._cluster import ClusterError, no_workers, seconds_without_workers
+from ._awaiting import RETRIES, Awaiting, Lost
+from ._errors import ClusterError
 from ._partials import size_of
 from ._shards import Facts, facts_of, same, settle
 from ._sources import Source, node_size, places_of
 
-__all__ = ["RETRIES", "Data"]
+__all__ = ["Data"]
 
 FEW = 1 << 14
 """Weights of so many bytes are added up by who trains, shard by shard: further tasks would take longer."""
@@ -23,9 +23,6 @@ FEW = 1 << 14
 TOGETHER = 1 << 22
 """Up to so many bytes in all go straight from who trains to tasks, and sums from them: that spares the cluster several messages.
 More go over workers, which pass weights on to each other and add up what they have."""
-
-RETRIES = 5
-"""So often something is done again when what only lay on a worker was lost."""
 
 
 class Box(list[Any]):
@@ -94,14 +91,10 @@ class Data:
 
         A checksum of the examples is made if asked for.
         """
-        for _ in range(RETRIES):
-            try:
-                return self._load(on_shard, checked)
-            except Lost as error:
-                reason = error
-        raise ClusterError(
-            f"The shards could not be loaded in {RETRIES} attempts: what they come from was lost ({reason})"
-        ) from reason
+        facts: list[Facts] = self.awaiting.insist(
+            "The shards could not be loaded", lambda: self._load(on_shard, checked)
+        )
+        return facts
 
     def _load(self, on_shard: Callable[[int, int], None] | None, checked: bool) -> list[Facts]:
         places = self._places(len(self.source))
@@ -119,7 +112,7 @@ class Data:
 
     def _places(self, count: int) -> list[list[str] | None]:
         """A worker for each shard, neighbours together; None where the examples lie somewhere already."""
-        places = places_of(self.client, count) if self.source.anywhere else []
+        places = places_of(self.awaiting, count) if self.source.anywhere else []
         return [[place] for place in places] or [None] * count
 
     def _arguments(self, number: int, place: list[str] | None) -> tuple[Any, ...]:
@@ -164,20 +157,20 @@ class Data:
         self._loaded = []
         self._share()
 
-    def again(self, number: int, others: list[str] | None) -> Any:
-        """Load a shard once more, under another name, by one of these workers."""
-        (loaded,) = self.submit(self.source.load, [self._arguments(number, others)], [f"load-{number}"], [others])
+    def again(self, number: int) -> Any:
+        """Load a shard once more, under another name, wherever there is room."""
+        (loaded,) = self.submit(self.source.load, [self._arguments(number, None)], [f"load-{number}"], [None])
         (shard,) = self.submit(settle, [(loaded, *self._settled[number])], [f"shard-{number}"], [None])
         return shard
 
     def renew(self) -> None:
         """Load the shards that were lost for good, until none is."""
         for _ in range(RETRIES):
-            self._some_workers()
             with contextlib.suppress(Lost):
+                self._some_workers()
                 for number, shard in enumerate(self.shards):
                     if self.source.anywhere and shard.status in ("cancelled", "lost"):
-                        self.shards[number] = self.again(number, None)
+                        self.shards[number] = self.again(number)
                     elif self._gone(shard):
                         raise ClusterError(
                             f"A partition must be computable again when its worker is lost; {self.facts[number].place} was sent "
@@ -214,11 +207,12 @@ class Data:
         return list(self.awaiting.exchange(self.client.scatter, [Box(parts) for parts in weights], hash=False))
 
     def locate(self) -> None:
-        """Ask who has which shard."""
+        """Ask who has which shard; who has come must have this library."""
         self._asked = None
-        where = self.client.who_has(self.shards)
+        where = self.awaiting.ask(self.client.who_has, self.shards)
         self.holders = [tuple(sorted(where.get(shard.key, ()))) for shard in self.shards]
-        self.workers = dict(self.client.nthreads())
+        self.workers = dict(self.awaiting.ask(self.client.nthreads))
+        self.awaiting.check_versions(self.workers)
 
     def follow(self) -> None:
         """Notice workers that came or went; who came gets its part of the shards. Where all are gone, wait for one."""
@@ -237,11 +231,9 @@ class Data:
 
     def _some_workers(self) -> Any:
         """The workers and their threads; where all are gone, once one has come."""
-        while not (workers := self.client.nthreads()):
-            try:
-                self.client.wait_for_workers(1, timeout=seconds_without_workers())
-            except TimeoutError:
-                raise no_workers(self.client) from None
+        while not (workers := self.awaiting.ask(self.client.nthreads)):
+            self.awaiting.tend()
+            time.sleep(0.05)
         return workers
 
     def _share(self) -> None:

@@ -123,10 +123,10 @@ def train(
         )
     check_output(checkpoint)
     with connected(client) as cluster, Bar("loading", not progress) as bar:
-        given = make_source(cluster, X, y, sample_weight, shards, reading) if source is None else source
-        data = Data(cluster, given)
         asked = new_run(estimator) if run is None else run
-        with told(checkpoint, asked):
+        with told(cluster, checkpoint, asked):
+            given = make_source(cluster, X, y, sample_weight, shards, reading) if source is None else source
+            data = Data(cluster, given)
             start, checked = (coef_init, intercept_init), checkpoint is not None
             trainer, encoder = _prepared(estimator, data, asked, mixing, bar, start, checked)
             trainer.asked = shards

@@ -13,8 +13,9 @@ import numpy as np
 
 from rosenblatt.data import Encoder, open_stream
 from rosenblatt.data.sources import expand
-from rosenblatt.data.spans import split
+from rosenblatt.data.spans import Span, split
 
+from ._awaiting import Awaiting
 from ._shards import Loaded, Piece, load_files, load_pairs, load_table, moments_of
 
 __all__ = [
@@ -141,6 +142,27 @@ def _columns(X: Any, y: Any, weights: Any, place: str) -> Loaded:
     return load_table((X, y, weights), place)
 
 
+def _check_open(names: Iterable[str]) -> None:
+    """Raise what a worker says that cannot open files; readers take it for a wrong name, but here they could be opened."""
+    for name in names:
+        Path(name).open("rb").close()
+
+
+def _load_files(pieces: list[Piece], plan: Any, options: Any) -> Loaded:
+    _check_open(name for name, _ in pieces)
+    return load_files(pieces, plan, options)
+
+
+def _moments_of(pieces: list[Piece], plan: Any, options: Any) -> Any:
+    _check_open(name for name, _ in pieces)
+    return moments_of(pieces, plan, options)
+
+
+def _split(name: str, cuts: list[int], kind: str, header: bool | None) -> list[Span] | None:
+    _check_open([name])
+    return split(name, cuts, kind, header)
+
+
 def check_column(frame: Any, label: str) -> None:
     """Refuse the name of a column that is not there."""
     if label not in frame.columns:
@@ -168,9 +190,9 @@ def node_size(count: int, threads: int) -> int:
     return size if -(-count // size) >= 2 * max(1, threads) else 1
 
 
-def places_of(client: Any, count: int) -> list[str]:
+def places_of(awaiting: Awaiting, count: int) -> list[str]:
     """A worker for each shard: neighbours together, and where there are many, those whose sums are formed first."""
-    workers = client.nthreads()
+    workers = awaiting.ask(awaiting.client.nthreads)
     slots = [address for address in sorted(workers) for _ in range(max(1, workers[address]))]
     if not slots:
         return []
@@ -181,7 +203,7 @@ def places_of(client: Any, count: int) -> list[str]:
 
 def placed(client: Any, parts: Sequence[Any]) -> list[Any]:
     """Let partitions be computed where their shards shall lie; those that lie somewhere already stay there."""
-    places = places_of(client, len(parts))
+    places = places_of(Awaiting(client), len(parts))
     futures: list[Any] = []
     for place, group in itertools.groupby(range(len(parts)), key=lambda number: places[number] if places else None):
         where = {} if place is None else {"workers": [place], "allow_other_workers": True}
@@ -319,13 +341,22 @@ def _files(client: Any, paths: Any, shards: int | None, reading: dict[str, Any])
     groups = _cut(client, names, shards, kind, encoder.header)
     if encoder.moments is not None and not encoder.learned_moments:
         plan = encoder.to_json()
-        found = client.gather([client.submit(moments_of, group, plan, options, pure=False) for group in groups])
-        for moments in found:
+        for moments in _done(client, _moments_of, [(group, plan, options) for group in groups]):
             _merge_moments(encoder.moments, moments)
         encoder.learned_moments = True
     plan = encoder.to_json()
     arguments = [(group, plan, options) for group in groups]
-    return Source(load_files, arguments, anywhere=True, encoder=encoder)
+    return Source(_load_files, arguments, anywhere=True, encoder=encoder)
+
+
+def _done(client: Any, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """What tasks give that any worker can do, once more if workers are lost meanwhile."""
+    awaiting = Awaiting(client)
+    results: list[Any] = awaiting.insist(
+        "The files could not be looked at",
+        lambda: awaiting.results([client.submit(task, *these, pure=False) for these in arguments]),
+    )
+    return results
 
 
 def _cut(client: Any, names: Sequence[str], shards: int | None, kind: str, header: bool | None) -> list[list[Piece]]:
@@ -336,14 +367,14 @@ def _cut(client: Any, names: Sequence[str], shards: int | None, kind: str, heade
     cuts = [total * number // count for number in range(1, count)]
     splinter = total // count // 8
     files: list[tuple[str, list[int]]] = []
-    found = []
     for name, (begin, end) in zip(names, itertools.pairwise(edges), strict=True):
         inner = cuts[bisect_left(cuts, begin + splinter + 1) : bisect_left(cuts, end - splinter)]
         files.append((name, [begin, *inner, end]))
-        places = [cut - begin for cut in inner]
-        found.append(client.submit(split, name, places, kind, header, pure=False) if places else split(name, (), kind))
+    inside = [(name, [end - ends[0] for end in ends[1:-1]], kind, header) for name, ends in files if len(ends) > 2]
+    found = iter(_done(client, _split, inside))
     groups: dict[int, list[Piece]] = {}
-    for (name, ends), spans in zip(files, client.gather(found), strict=True):
+    for name, ends in files:
+        spans = next(found) if len(ends) > 2 else split(name, (), kind)
         parts = [((ends[0], ends[-1]), None)] if spans is None else zip(itertools.pairwise(ends), spans, strict=True)
         for (begin, end), span in parts:
             if span is None or span[0] < span[1]:

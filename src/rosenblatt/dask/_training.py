@@ -11,6 +11,7 @@ import itertools
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
 from numpy.typing import NDArray
@@ -18,10 +19,10 @@ from numpy.typing import NDArray
 from rosenblatt.model import Model
 from rosenblatt.runs import Run, ShardedEpoch
 
-from ._awaiting import Fetching, Lost
-from ._cluster import ClusterError
-from ._data import RETRIES, Data
+from ._awaiting import RETRIES, Fetching, Lost
+from ._data import Data
 from ._epochs import Judgement, Order, Recipe, forget, judge, learn_each, learn_shards, place_of_worker
+from ._errors import ClusterError, scheduler_lost
 from ._mixing import coordinates_of
 from ._partials import Partial, add_partials, changes, size_of
 from ._sources import branches
@@ -266,15 +267,22 @@ class Trainer:
 
 
 @contextlib.contextmanager
-def told(checkpoint: Any, run: Run) -> Iterator[None]:
+def told(client: Any, checkpoint: Any, run: Run) -> Iterator[None]:
     """Say where to go on when the cluster is lost."""
     try:
         yield
-    except (ClusterError, Lost) as error:
+    except (ClusterError, Lost, CancelledError, OSError) as error:
+        if isinstance(error, ClusterError):
+            text = str(error).rstrip(".")
+        elif client.status != "running":
+            text = str(scheduler_lost(client))
+        elif isinstance(error, Lost):
+            text = "A worker was lost with what it had loaded"
+        else:
+            raise  # it has nothing to do with the cluster
         done = len(run.done)
         if checkpoint is not None and done:
             hint = f"{checkpoint} holds what was learned in {done} epoch(s): start a cluster and go on from there."
         else:
             hint = "Pass a checkpoint next time, so that nothing has to be learned twice."
-        text = "A worker was lost with what it had loaded" if isinstance(error, Lost) else str(error).rstrip(".")
         raise ClusterError(f"{text}; {done} of at most {run.epochs} epochs were done. {hint}") from error

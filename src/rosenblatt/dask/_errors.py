@@ -1,0 +1,34 @@
+"""What is said when a cluster is lost, and how long it is waited for."""
+
+import os
+from typing import Any
+
+__all__ = ["ClusterError", "no_workers", "scheduler_lost", "seconds_to_connect", "seconds_without_workers"]
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot be reached, has no workers, or was lost on the way."""
+
+
+def seconds_to_connect() -> float:
+    """How long to wait for a scheduler: ``$ROSENBLATT_DASK_TIMEOUT`` seconds, else 10."""
+    return float(os.environ.get("ROSENBLATT_DASK_TIMEOUT", "10"))
+
+
+def seconds_without_workers() -> float:
+    """How long to wait for another worker when all are gone."""
+    return max(30.0, seconds_to_connect())
+
+
+def no_workers(client: Any) -> ClusterError:
+    """What is said when none has come."""
+    return ClusterError(
+        f"The cluster must have a worker; {client.scheduler.address} has lost all of its own, and none has come for "
+        f"{seconds_without_workers():g} seconds."
+    )
+
+
+def scheduler_lost(client: Any) -> ClusterError:
+    """What is said when a client has lost its scheduler."""
+    address = getattr(getattr(client, "scheduler", None), "address", None)
+    return ClusterError(f"The scheduler at {address or 'the given address'} was lost")
