@@ -446,7 +446,6 @@ def test_a_lost_scheduler_leaves_a_checkpoint(client, in_epoch, tmp_path):
 
 
 def test_a_cluster_that_grows_with_its_tasks():
-    distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         distributed.Client(cluster) as own,

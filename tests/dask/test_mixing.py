@@ -13,9 +13,10 @@ import rosenblatt as rb
 from rosenblatt import protocol
 from rosenblatt.dask import _epochs, _mixing
 from rosenblatt.dask._epochs import Order, Recipe, learn_shards
+from rosenblatt.dask._loading import load_table
 from rosenblatt.dask._mixing import coordinates_of
 from rosenblatt.dask._partials import Packed, add_partials, changes, dense, pack, unpack_into
-from rosenblatt.dask._shards import Shard, facts_of, load_table, settle
+from rosenblatt.dask._shards import Shard, facts_of, settle
 from rosenblatt.experiments import separable_examples
 from rosenblatt.runs import Epoch, Run
 from rosenblatt.theory import bounds, weighted_mistakes

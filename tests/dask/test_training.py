@@ -97,8 +97,9 @@ def test_labels_as_a_frame_of_one_column(client):
 
     labels = dd.from_pandas(pd.DataFrame({"label": Y}), npartitions=4)
     blocks = da.from_array(X, chunks=(40, 6))
-    made = rd.Perceptron(**SETTINGS).fit(blocks, labels, client=client)
-    assert made.coef_.tobytes() == rd.Perceptron(**SETTINGS).fit(blocks, Y, client=client).coef_.tobytes()
+    expected = rd.Perceptron(**SETTINGS).fit(blocks, Y, client=client).coef_.tobytes()
+    for other in (labels, labels["label"], labels["label"].values, labels.values):
+        assert rd.Perceptron(**SETTINGS).fit(blocks, other, client=client).coef_.tobytes() == expected
 
 
 def test_bags_of_dicts_grow_features(client):

@@ -16,7 +16,8 @@ from rosenblatt.data.sources import expand
 from rosenblatt.data.spans import Span, split
 
 from ._awaiting import Awaiting
-from ._shards import Loaded, Piece, load_files, load_pairs, load_table, moments_of
+from ._loading import Piece, load_files, load_pairs, load_table, moments_of
+from ._shards import Loaded
 
 __all__ = [
     "Source", "branches", "check_column", "in_blocks_of", "make_source", "node_size", "places_of", "source_of_pairs",
@@ -238,7 +239,10 @@ def in_blocks_of(X: Any, name: str, values: Any) -> Any:
         return None
     if type(values).__module__.startswith("dask"):
         values = values.values if hasattr(values, "divisions") else values  # the array of a series or a frame
-        values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values.ravel()
+        if (
+            values.ndim > 1
+        ):  # how many rows there are may not be known, for which a column can be taken, but not flattened
+            values = values[:, 0] if values.shape[1:] == (1,) else values.ravel()
     else:
         values = da.from_array(np.ravel(np.asarray(values)), chunks=-1)
     known = not np.isnan(X.shape[0]) and not np.isnan(values.shape[0])
