@@ -312,9 +312,65 @@ def test_a_worker_that_comes_later_gets_its_part(client, expected):
         made = rd.train(rb.AveragedPerceptron(max_iter=4, tol=None), X, Y, shards=12, client=client, on_epoch=grow)
     finally:
         cluster.scale(2)
+        while len(client.nthreads()) > 2:
+            time.sleep(0.05)
     assert_same_model(made, expected)
-    assert len(had) == 3
-    assert all(had)
+    assert had == [4, 4, 4]
+
+
+def lame(seconds):
+    """Take so long for each shard; it runs on a worker."""
+    from rosenblatt.dask._shards import Shard
+
+    at_ease = getattr(Shard, "at_ease", Shard.visits)
+
+    def visits(self, *arguments):
+        time.sleep(seconds)
+        return at_ease(self, *arguments)
+
+    Shard.at_ease, Shard.visits = at_ease, visits
+
+
+def test_a_slow_worker_gives_shards_to_others(client):
+    client.wait_for_workers(2)
+    slow, other = sorted(client.nthreads())
+    had = []
+
+    def look(run):
+        if len(run.done) == 9:
+            client.run(lame, 0.0, workers=[slow])
+            client.run(lame, 0.04, workers=[other])
+        held = client.has_what()
+        had.append([sum(str(key).startswith("shard-") for key in held[address]) for address in (slow, other)])
+
+    client.run(lame, 0.04, workers=[slow])
+    try:
+        made = rd.train(rb.AveragedPerceptron(max_iter=16, tol=None), X, Y, shards=12, client=client, on_epoch=look)
+    finally:
+        client.run(lame, 0.0)
+    assert had[0] == had[2] == [6, 6]
+    assert had[8] == [1, 11]
+    assert had[15] == [11, 1]
+    assert_same_model(made, rd.AveragedPerceptron(max_iter=16, tol=None, shards=12).fit(X, Y, client=client))
+
+
+def test_a_worker_lost_while_it_is_given_shards(expected, monkeypatch, tmp_path):
+    real, lost = _data.Data.submit, []
+    with machines(tmp_path / "scheduler.json", 2) as (own, _, _):
+        slow, other = sorted(own.nthreads())
+
+        def submit(*arguments, stay=False, **options):
+            if stay and not lost:
+                lost.append(own.run(os.getpid, workers=[other])[other])
+                os.kill(lost[0], signal.SIGKILL)
+            return real(*arguments, stay=stay, **options)
+
+        monkeypatch.setattr(_data.Data, "submit", submit)
+        own.run(lame, 0.1, workers=[slow])
+        made = rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=own)
+        assert list(own.nthreads()) == [slow]
+    assert lost
+    assert_same_model(made, expected)
 
 
 def test_an_unreachable_scheduler(monkeypatch):

@@ -12,7 +12,7 @@ import rosenblatt
 
 from ._errors import ClusterError, no_workers, scheduler_lost, seconds_without_workers
 
-__all__ = ["RETRIES", "SILENCE", "Awaiting", "Fetching", "Lost"]
+__all__ = ["RETRIES", "SILENCE", "STAYS", "Awaiting", "Fetching", "Lost"]
 
 
 class Lost(Exception):  # noqa: N818
@@ -25,11 +25,15 @@ SILENCE = 30.0
 RETRIES = 5
 """So often something is done again when what only lay on a worker was lost."""
 
+STAYS = "rosenblatt-stays"
+"""Marks tasks that Dask must not give to others while their worker is there."""
+
 
 async def _tend(silent: list[str], dask_scheduler: Any) -> tuple[float, dict[str, float]]:
     """Take workers from the cluster, as the scheduler itself does, though only after five minutes; it runs there.
 
-    And let tasks run anywhere that may: once no worker was left for a moment, Dask waits for those that they were meant for.
+    And let tasks run anywhere that may: once no worker was left for a moment, Dask waits for those that they were meant for. So
+    may those that were to stay where they are, once that is gone.
     Gives the time, and when each worker was last seen, both by the clock of the scheduler.
     """
     from distributed.metrics import time as clock
@@ -37,7 +41,11 @@ async def _tend(silent: list[str], dask_scheduler: Any) -> tuple[float, dict[str
     stimulus = f"rosenblatt-{time.time()}"
     for address in silent:
         await dask_scheduler.remove_worker(address, stimulus_id=stimulus)
-    stuck = [task for task in dask_scheduler.unrunnable if task.loose_restrictions] if dask_scheduler.workers else []
+    stuck = [
+        task
+        for task in dask_scheduler.unrunnable
+        if dask_scheduler.workers and (task.loose_restrictions or (task.annotations or {}).get(STAYS))
+    ]
     for task in stuck:
         task.worker_restrictions = None
     dask_scheduler.transitions({task.key: "processing" for task in stuck}, stimulus_id=stimulus)

@@ -4,13 +4,14 @@ import collections
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._awaiting import RETRIES, Awaiting, Lost
+from ._awaiting import RETRIES, STAYS, Awaiting, Lost
 from ._errors import ClusterError
+from ._pace import Pace, lags, pays, seconds_of
 from ._partials import size_of
 from ._shards import Facts, facts_of, same, settle
 from ._sources import Source, node_size, places_of
@@ -25,8 +26,17 @@ TOGETHER = 1 << 22
 More go over workers, which pass weights on to each other and add up what they have."""
 
 
+ROOM = 0.5
+"""Others take shards of slow workers up to this share of the memory that they may use; at 0.6 Dask begins to write to disk."""
+
+
 class Box(list[Any]):
     """A list that is sent as one thing."""
+
+
+def _memory_limits(dask_scheduler: Any) -> dict[str, int]:
+    """The bytes that each worker may use, 0 where there is no limit; it runs on the scheduler."""
+    return {address: worker.memory_limit for address, worker in dask_scheduler.workers.items()}
 
 
 def _named(name: str, values: Sequence[Any]) -> list[str]:
@@ -47,6 +57,7 @@ class Data:
     def __init__(self, client: Any, source: Source) -> None:
         self.client, self.source = client, source
         self.awaiting = Awaiting(client)
+        self.pace = Pace()
         self.facts: list[Facts] = []
         self.shards: list[Any] = []
         self.holders: list[tuple[str, ...]] = []
@@ -58,9 +69,9 @@ class Data:
 
     def submit(
         self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], names: Sequence[str],
-        places: Sequence[Sequence[str] | None], **common: Any,
+        places: Sequence[Sequence[str] | None], stay: bool = False, **common: Any,
     ) -> list[Any]:  # fmt: skip
-        """A task for each tuple of arguments, at its place if it has one.
+        """A task for each tuple of arguments, at its place if it has one; elsewhere only if that is lost, should it stay there.
 
         All that have one go to the scheduler together: each message takes it milliseconds. What is common must be small: Dask
         makes a task of what is large, and calls it by the name of the argument.
@@ -75,7 +86,7 @@ class Data:
             these = [number for number, key in enumerate(keys) if (key in homes) is at_home]
             if not these:
                 continue
-            where = {"workers": homes.__getitem__, "allow_other_workers": True} if at_home else {}
+            where = {"workers": homes.__getitem__, "allow_other_workers": not stay, STAYS: stay} if at_home else {}
             with dask.annotate(**where):
                 made = self.client.map(
                     function, *zip(*(arguments[number] for number in these), strict=True),
@@ -237,35 +248,66 @@ class Data:
         return workers
 
     def _share(self) -> None:
-        """Give every worker its part of the shards; as few as possible are moved.
+        """Give every worker its part of the shards.
 
         What one task works off must lie together. Dask may have let an idle worker load some of it, or more than its part.
         """
-        workers = self.workers
-        if not workers:
+        if self.workers:
+            self._move(self._moves(self._nodes(), self.workers))
+
+    def even_out(self, done: int, left: int) -> None:
+        """Give shards of slow workers to others, after so many epochs and with so many to come, where that pays.
+
+        Every worker keeps one, so that it is seen when it becomes faster.
+        """
+        speeds = self.pace.speeds(self.workers)
+        if speeds is None or not lags(before := self._loads({}), speeds):
             return
-        nodes = self._nodes()
-        have: dict[str, list[list[int]]] = {address: [] for address in workers}
+        moves = self._moves([[number] for number in range(len(self.shards))], speeds)
+        after, moved = self._loads(moves), sum(self.facts[number].bytes for number in moves)
+        saved = seconds_of(before, speeds) - seconds_of(after, speeds)
+        if pays(saved, moved, done, left) and self._have_room(before, after):
+            self._move(moves)
+            self.pace.forget()
+
+    def _loads(self, moves: Mapping[int, str]) -> Mapping[str, int]:
+        """The bytes that each worker has to learn once some shards are moved."""
+        loads: collections.Counter[str] = collections.Counter()
+        for number, holders in enumerate(self.holders):
+            loads[moves.get(number, holders[0] if holders else "")] += self.facts[number].bytes
+        return loads
+
+    def _have_room(self, before: Mapping[str, float], after: Mapping[str, float]) -> bool:
+        """Whether those who would get more to hold have the memory for it."""
+        limits = self.awaiting.ask(self.client.run_on_scheduler, _memory_limits)
+        more = [address for address in after if after[address] > before.get(address, 0.0)]
+        return all(after[address] <= ROOM * (limits.get(address) or np.inf) for address in more)
+
+    def _moves(self, nodes: list[list[int]], speeds: Mapping[str, float]) -> dict[int, str]:
+        """Which shards go where, so that every worker has its part of the nodes; as few as possible are moved."""
+        have: dict[str, list[list[int]]] = {address: [] for address in speeds}
         for node in nodes:  # to whom most of it lies with, and of those to whom has least
             held = collections.Counter(address for number in node for address in self.holders[number])
-            have[min(workers, key=lambda one: (-held[one], len(have[one]) / workers[one]))].append(node)
-        part = {address: len(nodes) * threads / sum(workers.values()) for address, threads in workers.items()}
-        for address in sorted(workers, key=lambda one: len(have[one]) - part[one]):
+            have[min(speeds, key=lambda one: (-held[one], len(have[one]) / speeds[one]))].append(node)
+        part = {address: len(nodes) * speed / sum(speeds.values()) for address, speed in speeds.items()}
+        for address in sorted(speeds, key=lambda one: len(have[one]) - part[one]):
             while len(have[address]) + 1 <= part[address] + 0.5:
-                richest = max(workers, key=lambda one: len(have[one]) - part[one])
-                if len(have[richest]) - 1 < part[richest] - 0.5 or richest == address:
+                richest = max(speeds, key=lambda one: len(have[one]) - part[one])
+                fewer = len(have[richest]) - 1
+                if fewer < part[richest] - 0.5 or fewer == 0 or richest == address:
                     break
                 have[address].append(have[richest].pop())
         homes = {number: address for address, owned in have.items() for node in owned for number in node}
-        self._move({number: home for number, home in sorted(homes.items()) if home not in self.holders[number]})
+        return {number: home for number, home in sorted(homes.items()) if home not in self.holders[number]}
 
     def _move(self, moves: dict[int, str]) -> None:
         """Copy shards to other workers, and let go of them where they were."""
         if not moves:
             return
         moved = self.submit(
-            same, [(self.shards[n],) for n in moves], [f"shard-{n}" for n in moves], [[home] for home in moves.values()]
-        )
+            same, [(self.shards[n],) for n in moves], [f"shard-{n}" for n in moves], [[home] for home in moves.values()],
+            stay=True,  # else Dask gives them back to who has them
+        )  # fmt: skip
         for number, future in zip(moves, moved, strict=True):
             self.shards[number] = future
         try:

@@ -117,6 +117,7 @@ class Trainer:
             try:
                 self.awaiting.check()
                 self.data.follow()
+                self.data.even_out(len(self.run.done), self.run.epochs - len(self.run.done))
                 lots = self.data.lots()
                 self._send(len(lots))
                 partial = self._learn(lots)
@@ -212,6 +213,7 @@ class Trainer:
         """Mix, and write down what happened."""
         notes = sorted(partial.notes, key=lambda note: note.shard)
         self.coordinates.mix(partial)
+        self.data.pace.note(notes, [facts.bytes for facts in self.data.facts])
         busy: dict[str, float] = {}
         for note in notes:
             busy[note.place] = busy.get(note.place, 0.0) + note.seconds
