@@ -340,11 +340,16 @@ def test_a_real_interrupt_saves_what_was_learned(tmp_path, model):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.model", "data.svm"]
 
 
-@pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
-    "learner",
-    [["batch", "--set", "epsilon=1e-300"], ["pocket"], ["kernel"], ["kernel", "--set", "budget=20"]],
-    ids=["batch", "pocket", "kernel", "budget"],
+    ("learner", "signal_sent"),
+    [
+        (["batch", "--set", "epsilon=1e-300"], signal.SIGINT),
+        (["pocket"], signal.SIGINT),
+        (["kernel"], signal.SIGINT),
+        (["kernel"], signal.SIGTERM),
+        (["kernel", "--set", "budget=20"], signal.SIGINT),
+    ],
+    ids=["batch", "pocket", "kernel", "kernel, terminated", "budget"],
 )
 def test_an_interrupt_of_a_learner_of_whole_sets(learner, signal_sent, tmp_path, model):
     path, rng = tmp_path / "noise.csv", random.Random(0)

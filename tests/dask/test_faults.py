@@ -153,6 +153,23 @@ def test_nobody_is_blamed_for_a_scheduler_that_was_asleep(monkeypatch, tmp_path)
         assert len(own.nthreads()) == 2
 
 
+def test_a_scheduler_that_is_connected_but_asleep_is_not_waited_for(in_epoch, monkeypatch, tmp_path):
+    monkeypatch.setattr(_awaiting, "SILENCE", 2.0)
+    monkeypatch.setattr(_awaiting, "UNANSWERED", 2.0)
+    checkpoint = tmp_path / "run.model"
+    with machines(tmp_path / "scheduler.json", 1) as (own, scheduler, _):
+        todo = in_epoch(2, lambda: scheduler.send_signal(signal.SIGSTOP))
+        try:
+            with pytest.raises(
+                rd.ClusterError,
+                match=r"must answer; it has not for 2 seconds; 1 of .*run\.model holds what was learned",
+            ):
+                rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=own, checkpoint=checkpoint)
+        finally:
+            scheduler.send_signal(signal.SIGCONT)
+        assert not todo
+
+
 def lazy_parts():
     """The same rows as 12 partitions that can be computed again."""
     import dask
@@ -258,7 +275,7 @@ def test_files_that_workers_do_not_see(client, tmp_path):
                 rd.Perceptron(shards=shards).fit(data, reading=reading, client=client)
     finally:
         client.run(show)
-    data.write_text(data.read_text().replace("1.000,1", "1.000,1,2"))
+    data.write_text(data.read_text().replace("\n1.000,1", "\n1.000,1,2"))
     with pytest.raises(BadData, match=r"unseen\.csv, line 9"):
         rd.Perceptron(shards=2).fit(data, reading={"label": "label"}, client=client)
 

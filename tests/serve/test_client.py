@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -128,8 +129,9 @@ def test_replay_checks_rebuilds_and_asks_what_if(tmp_path):
 def schemathesis(server, *options):
     server.get("/openapi.json")  # making it loads every learner, and schemathesis waits 10 seconds for it
     command = [
-        sys.executable, "-m", "schemathesis.cli", "run", f"{server.address}/openapi.json", "--checks", "all",
-        "--max-examples", "15", "--max-response-time", "240",  # the first model of a kind may have to be compiled
+        sys.executable, "-m", "schemathesis.cli", "--config-file", Path(__file__).parent / "schemathesis.toml",
+        "run", f"{server.address}/openapi.json", "--max-examples", "15",
+        "--max-response-time", "240",  # the first model of a kind may have to be compiled
         "--exclude-path-regex", "events$", "--workers", "1", "--request-timeout", "240", "--no-color", "--seed", "1", *options,
     ]  # fmt: skip
     result = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 import rosenblatt
 
-from ._errors import ClusterError, no_workers, scheduler_lost, seconds_without_workers
+from ._errors import ClusterError, no_workers, scheduler_lost, scheduler_silent, seconds_without_workers
 
 __all__ = ["RETRIES", "SILENCE", "STAYS", "Awaiting", "Fetching", "Lost"]
 
@@ -21,6 +21,12 @@ class Lost(Exception):  # noqa: N818
 
 SILENCE = 30.0
 """A worker that has sent no sign of life for so many seconds is taken from the cluster."""
+
+LOOK = 0.25
+"""Who waits looks around every so many seconds."""
+
+UNANSWERED = 120.0
+"""A scheduler that has left a question open for so many seconds is taken for lost."""
 
 RETRIES = 5
 """So often something is done again when what only lay on a worker was lost."""
@@ -142,7 +148,7 @@ class Awaiting:
             future.add_done_callback(done.put)
         while waiting:
             try:
-                future = done.get(timeout=0.25)
+                future = done.get(timeout=LOOK)
             except queue.Empty:
                 self.check()
                 self.tend()
@@ -203,12 +209,19 @@ class Awaiting:
         return asyncio.run_coroutine_threadsafe(exchanged(), self.client.loop.asyncio_loop)
 
     def end(self, running: Any, tended: bool = True) -> Any:
-        """What was begun, once it is done; meanwhile workers are tended, if it may be one of them that it waits for."""
+        """What was begun, once it is done; meanwhile workers are tended, if it may be one of them that it waits for.
+
+        Looks are counted, not seconds, so that those in which this process was itself asleep do not count.
+        """
+        looks = 0
         try:
-            while not wait_for([running], timeout=0.25).done:
+            while not wait_for([running], timeout=LOOK).done:
+                looks += 1
                 self.check()
                 if tended and self.tend():
                     raise Lost("a worker that hangs")
+                if not tended and looks * LOOK > UNANSWERED:
+                    raise scheduler_silent(self.client, UNANSWERED)
             return running.result()
         except (CancelledError, KeyError, OSError) as error:
             self.check()

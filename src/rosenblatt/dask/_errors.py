@@ -3,7 +3,14 @@
 import os
 from typing import Any
 
-__all__ = ["ClusterError", "no_workers", "scheduler_lost", "seconds_to_connect", "seconds_without_workers"]
+__all__ = [
+    "ClusterError",
+    "no_workers",
+    "scheduler_lost",
+    "scheduler_silent",
+    "seconds_to_connect",
+    "seconds_without_workers",
+]
 
 
 class ClusterError(RuntimeError):
@@ -30,5 +37,13 @@ def no_workers(client: Any) -> ClusterError:
 
 def scheduler_lost(client: Any) -> ClusterError:
     """What is said when a client has lost its scheduler."""
-    address = getattr(getattr(client, "scheduler", None), "address", None)
-    return ClusterError(f"The scheduler at {address or 'the given address'} was lost")
+    return ClusterError(f"The scheduler at {_address(client)} was lost")
+
+
+def scheduler_silent(client: Any, seconds: float) -> ClusterError:
+    """What is said when a scheduler is connected, but does not answer."""
+    return ClusterError(f"The scheduler at {_address(client)} must answer; it has not for {seconds:g} seconds")
+
+
+def _address(client: Any) -> str:
+    return getattr(getattr(client, "scheduler", None), "address", None) or "the given address"
