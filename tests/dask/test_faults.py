@@ -1,5 +1,6 @@
 """Workers killed, stopped and added, a scheduler lost: the result is the same to the last bit, or there is a checkpoint."""
 
+import collections
 import contextlib
 import io
 import os
@@ -314,16 +315,29 @@ def test_an_interrupt_from_the_terminal(tmp_path):
     assert rb.load(model).n_iter_ >= 1
 
 
-def test_a_worker_that_comes_later_gets_its_part(client, expected):
-    cluster, had = client.cluster, []
+@pytest.fixture
+def moves(monkeypatch):
+    """What is moved where, and how many shards each worker has then; a replica that Dask has made may be among them."""
+    real, seen = _data.Data._move, []
+
+    def move(data, moved):
+        real(data, moved)
+        if moved:
+            seen.append((set(moved.values()), collections.Counter(one for held in data.holders for one in held)))
+
+    monkeypatch.setattr(_data.Data, "_move", move)
+    return seen
+
+
+def test_a_worker_that_comes_later_gets_its_part(client, expected, moves):
+    cluster, before = client.cluster, []
 
     def grow(run):
         if len(run.done) == 1:
+            before.extend(client.nthreads())
+            moves.clear()
             cluster.scale(3)
             client.wait_for_workers(3, timeout=60)
-        if len(run.done) == 3:
-            keys = client.has_what()
-            had.extend(sum(str(key).startswith("shard-") for key in held) for held in keys.values())
 
     try:
         made = rd.train(rb.AveragedPerceptron(max_iter=4, tol=None), X, Y, shards=12, client=client, on_epoch=grow)
@@ -332,7 +346,8 @@ def test_a_worker_that_comes_later_gets_its_part(client, expected):
         while len(client.nthreads()) > 2:
             time.sleep(0.05)
     assert_same_model(made, expected)
-    assert had == [4, 4, 4]
+    (new,) = moves[0][0] - set(before)
+    assert moves[0][1][new] == 4
 
 
 def lame(seconds):
@@ -348,26 +363,26 @@ def lame(seconds):
     Shard.at_ease, Shard.visits = at_ease, visits
 
 
-def test_a_slow_worker_gives_shards_to_others(client):
+def test_a_slow_worker_gives_shards_to_others(client, moves):
     client.wait_for_workers(2)
     slow, other = sorted(client.nthreads())
-    had = []
 
-    def look(run):
+    def swap(run):
+        if len(run.done) == 1:
+            moves.clear()
         if len(run.done) == 9:
             client.run(lame, 0.0, workers=[slow])
             client.run(lame, 0.04, workers=[other])
-        held = client.has_what()
-        had.append([sum(str(key).startswith("shard-") for key in held[address]) for address in (slow, other)])
 
     client.run(lame, 0.04, workers=[slow])
     try:
-        made = rd.train(rb.AveragedPerceptron(max_iter=16, tol=None), X, Y, shards=12, client=client, on_epoch=look)
+        made = rd.train(rb.AveragedPerceptron(max_iter=16, tol=None), X, Y, shards=12, client=client, on_epoch=swap)
     finally:
         client.run(lame, 0.0)
-    assert had[0] == had[2] == [6, 6]
-    assert had[8] == [1, 11]
-    assert had[15] == [11, 1]
+    (to_other, had), (to_slow, had_then) = moves
+    assert (to_other, to_slow) == ({other}, {slow})
+    assert had[other] >= 10
+    assert had_then[slow] >= 10
     assert_same_model(made, rd.AveragedPerceptron(max_iter=16, tol=None, shards=12).fit(X, Y, client=client))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._awaiting import RETRIES, STAYS, Awaiting, Lost
 from ._errors import ClusterError
-from ._pace import Pace, lags, pays, seconds_of
+from ._pace import Pace, Plan, pays
 from ._partials import size_of
 from ._shards import Facts, facts_of, same, settle
 from ._sources import Source, node_size, places_of
@@ -34,9 +34,10 @@ class Box(list[Any]):
     """A list that is sent as one thing."""
 
 
-def _memory_limits(dask_scheduler: Any) -> dict[str, int]:
-    """The bytes that each worker may use, 0 where there is no limit; it runs on the scheduler."""
-    return {address: worker.memory_limit for address, worker in dask_scheduler.workers.items()}
+def _room(dask_scheduler: Any) -> dict[str, float]:
+    """The bytes that each worker may still take; it runs on the scheduler."""
+    workers = dask_scheduler.workers.items()
+    return {address: ROOM * (one.memory_limit or float("inf")) - one.nbytes for address, one in workers}
 
 
 def _named(name: str, values: Sequence[Any]) -> list[str]:
@@ -63,6 +64,7 @@ class Data:
         self.holders: list[tuple[str, ...]] = []
         self._settled: list[tuple[Any, ...]] = []
         self.workers: dict[str, int] = {}
+        self._served: set[str] = set()
         self._asked: Any = None
         self.few = False
         """Whether the weights are so few that who trains adds them up, shard by shard."""
@@ -229,11 +231,10 @@ class Data:
         """Notice workers that came or went; who came gets its part of the shards. Where all are gone, wait for one."""
         asked, self._asked = self._asked, None
         workers = (asked and self.awaiting.end(asked)) or self._some_workers()
-        if workers == self.workers:
+        if workers == self.workers and self._served >= workers.keys() and all(self.holders):
             return
-        come = [address for address in workers if address not in self.workers]
         self.locate()
-        if come:
+        if self.workers.keys() - self._served:
             self._share()
 
     def ask_for_workers(self) -> None:
@@ -252,36 +253,39 @@ class Data:
 
         What one task works off must lie together. Dask may have let an idle worker load some of it, or more than its part.
         """
+        self._served = set(self.workers)
         if self.workers:
             self._move(self._moves(self._nodes(), self.workers))
 
-    def even_out(self, done: int, left: int) -> None:
-        """Give shards of slow workers to others, after so many epochs and with so many to come, where that pays.
+    def even_out(self, left: int) -> None:
+        """Give shards of slow workers to others, with so many epochs to come, where that pays.
 
         Every worker keeps one, so that it is seen when it becomes faster.
         """
         speeds = self.pace.speeds(self.workers)
-        if speeds is None or not lags(before := self._loads({}), speeds):
+        if speeds is None or not (now := self._plan(speeds, {})).lags():
             return
-        moves = self._moves([[number] for number in range(len(self.shards))], speeds)
-        after, moved = self._loads(moves), sum(self.facts[number].bytes for number in moves)
-        saved = seconds_of(before, speeds) - seconds_of(after, speeds)
-        if pays(saved, moved, done, left) and self._have_room(before, after):
+        parts = {address: threads * speeds[address] for address, threads in self.workers.items()}
+        moves = self._moves([[number] for number in range(len(self.shards))], parts)
+        then, moved = self._plan(speeds, moves), sum(self.facts[number].bytes for number in moves)
+        if pays(now.seconds(), then.seconds(), moved, self.pace.epochs, left) and self._fit(moves):
             self._move(moves)
-            self.pace.forget()
+            self.pace.moved()
 
-    def _loads(self, moves: Mapping[int, str]) -> Mapping[str, int]:
-        """The bytes that each worker has to learn once some shards are moved."""
-        loads: collections.Counter[str] = collections.Counter()
+    def _plan(self, speeds: Mapping[str, float], moves: Mapping[int, str]) -> Plan:
+        """Who has what to learn once some shards are moved."""
+        sizes: dict[str, list[int]] = {address: [] for address in self.workers}
         for number, holders in enumerate(self.holders):
-            loads[moves.get(number, holders[0] if holders else "")] += self.facts[number].bytes
-        return loads
+            if (home := moves.get(number, holders[0] if holders else "")) in sizes:
+                sizes[home].append(self.facts[number].bytes)
+        return Plan(self.workers, speeds, sizes)
 
-    def _have_room(self, before: Mapping[str, float], after: Mapping[str, float]) -> bool:
-        """Whether those who would get more to hold have the memory for it."""
-        limits = self.awaiting.ask(self.client.run_on_scheduler, _memory_limits)
-        more = [address for address in after if after[address] > before.get(address, 0.0)]
-        return all(after[address] <= ROOM * (limits.get(address) or np.inf) for address in more)
+    def _fit(self, moves: Mapping[int, str]) -> bool:
+        """Whether those who shall get more to hold have the memory for it."""
+        room = self.awaiting.ask(self.client.run_on_scheduler, _room)
+        for number, home in moves.items():
+            room[home] = room.get(home, 0.0) - self.facts[number].bytes
+        return all(room[home] >= 0.0 for home in moves.values())
 
     def _moves(self, nodes: list[list[int]], speeds: Mapping[str, float]) -> dict[int, str]:
         """Which shards go where, so that every worker has its part of the nodes; as few as possible are moved."""

@@ -117,7 +117,7 @@ class Trainer:
             try:
                 self.awaiting.check()
                 self.data.follow()
-                self.data.even_out(len(self.run.done), self.run.epochs - len(self.run.done))
+                self.data.even_out(self.run.epochs - len(self.run.done))
                 lots = self.data.lots()
                 self._send(len(lots))
                 partial = self._learn(lots)
