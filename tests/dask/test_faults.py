@@ -350,6 +350,23 @@ def test_a_worker_that_comes_later_gets_its_part(client, expected, moves):
     assert moves[0][1][new] == 4
 
 
+def test_what_is_to_stay_with_a_worker_is_not_given_back(client):
+    """Dask would: who has the parts is idle, and by what it knows of such tasks they take longer than sending them does."""
+
+    def part(number):
+        time.sleep(0.2)
+        return np.full(2_000_000, float(number))
+
+    client.wait_for_workers(2)
+    here, there = sorted(client.nthreads())
+    data, names = _data.Data(client, None), [f"parcel-{number}" for number in range(12)]
+    parts = data.submit(part, [(number,) for number in range(12)], names, [[here]] * 12, stay=True)
+    distributed.wait(parts)
+    moved = data.submit(_data.same, [(it,) for it in parts], names, [[there]] * 12, stay=True)
+    distributed.wait(moved)
+    assert set(client.who_has(moved).values()) == {(there,)}
+
+
 def lame(seconds):
     """Take so long for each shard; it runs on a worker."""
     from rosenblatt.dask._shards import Shard
