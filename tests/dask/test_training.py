@@ -1,6 +1,7 @@
 """Training on a real cluster of processes: the same result from every kind of input, for every rule, whoever does the work."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -550,6 +551,28 @@ def test_a_checkpoint_that_cannot_be_written(client, tmp_path):
     for path in (tmp_path, tmp_path / "absent" / "run.model"):
         with pytest.raises(ValueError, match=r"cannot be written: .* Name a file in a folder that exists"):
             rd.Perceptron(**SETTINGS).fit(X, Y, client=client, checkpoint=path)
+
+
+def _examples_held(dask_worker):
+    return [key for key in dask_worker.data if str(key).startswith(("load-", "shard-"))]
+
+
+@pytest.mark.parametrize("more", [[], [(X[:5, :3], Y[:5])]], ids=["in an epoch", "before the first"])
+def test_workers_let_go_of_examples_though_somebody_keeps_what_was_raised(client, more):
+    held = []
+
+    def fail(run):
+        held.append(sum(map(len, client.run(_examples_held).values())))
+        raise ValueError("features")
+
+    with pytest.raises(ValueError, match="features") as kept:  # as a notebook does, with all variables on the way
+        rd.train(rb.Perceptron(), [*PARTS, *more], client=client, on_epoch=fail)
+    assert held == ([] if more else [len(PARTS)])
+    deadline = time.monotonic() + 20
+    while any(client.run(_examples_held).values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert kept.tb is not None
 
 
 def test_rules_of_ones_own(client):

@@ -61,6 +61,7 @@ class Data:
         self.pace = Pace()
         self.facts: list[Facts] = []
         self.shards: list[Any] = []
+        self._loaded: list[Any] = []
         self.holders: list[tuple[str, ...]] = []
         self._settled: list[tuple[Any, ...]] = []
         self.workers: dict[str, int] = {}
@@ -68,6 +69,12 @@ class Data:
         self._asked: Any = None
         self.few = False
         """Whether the weights are so few that who trains adds them up, shard by shard."""
+
+    def close(self) -> None:
+        """Let go of the examples, also where somebody still holds this: a notebook keeps all variables of what has failed."""
+        for future in (*self._loaded, *self.shards):
+            with contextlib.suppress(AttributeError, RuntimeError):  # a client that is gone holds nothing
+                future.release()
 
     def submit(
         self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], names: Sequence[str],

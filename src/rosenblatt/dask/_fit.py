@@ -1,5 +1,6 @@
 """Training from beginning to end: connect, load, run the epochs, and give the estimator what a fitted one has."""
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -85,7 +86,7 @@ def train(
     mixing : {"uniform", "mistakes", "examples"}, default="uniform"
         What a shard's weights count by in the mixture: one each, its updates in this epoch, or its examples.
     shards : int or None, default=None
-        How many shards to make of an array (8 by default) or of files (of 32 MiB by default, 8 at least). More shards use more
+        How many shards to make of an array (8 by default) or of files (of 64 MiB by default, 8 at least). More shards use more
         workers and need more epochs.
     checkpoint : path, default=None
         A model file that is written after each epoch. If it is there, training goes on from it; the shards, the seed and the
@@ -122,17 +123,20 @@ def train(
             f"`shards` must be a whole number of at least 1; got {shards!r}. Leave it out for the default."
         )
     check_output(checkpoint)
-    with connected(client) as cluster, Bar("loading", not progress) as bar:
+    with connected(client) as cluster, Bar("loading", not progress) as bar, contextlib.ExitStack() as held:
         asked = new_run(estimator) if run is None else run
         with told(cluster, checkpoint, asked):
             given = make_source(cluster, X, y, sample_weight, shards, reading) if source is None else source
             data = Data(cluster, given)
+            held.callback(data.close)
             start, checked = (coef_init, intercept_init), checkpoint is not None
             trainer, encoder = _prepared(estimator, data, asked, mixing, bar, start, checked)
             trainer.asked = shards
             if validation is not None:
                 names = feature_names(estimator, encoder)
                 trainer.validation = examples_to_decide_by(cluster, validation, trainer, encoder, names)
+                if isinstance(trainer.validation, Data):
+                    held.callback(trainer.validation.close)
             marks = _fingerprint(trainer, any(part is not None for part in start))
             if resume:
                 _resume(estimator, trainer, checkpoint, marks)
