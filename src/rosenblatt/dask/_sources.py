@@ -23,9 +23,9 @@ __all__ = [
     "Source", "branches", "check_column", "in_blocks_of", "make_source", "node_size", "places_of", "source_of_pairs",
 ]  # fmt: skip
 
-SHARD_BYTES = 32 << 20
+SHARD_BYTES = 64 << 20
 FEWEST, MOST = 8, 4096
-"""Unless told otherwise, files are cut into shards of 32 MiB, but into 8 at least and 4,096 at most."""
+"""Unless told otherwise, files are cut into shards of 64 MiB, but into 8 at least and 4,096 at most."""
 
 
 @dataclasses.dataclass
