@@ -11,10 +11,11 @@ import numpy as np
 
 from ._awaiting import RETRIES, STAYS, Awaiting, Lost
 from ._errors import ClusterError
+from ._nodes import group_of, groups_for
 from ._pace import Pace, Plan, pays
 from ._partials import size_of
 from ._shards import Facts, facts_of, same, settle
-from ._sources import Source, node_size, places_of
+from ._sources import Source, places_of
 
 __all__ = ["Data"]
 
@@ -329,10 +330,13 @@ class Data:
             self.renew()
 
     def _nodes(self) -> list[list[int]]:
-        """Shards that shall lie together, because their sum is formed first; where the weights are few, none has to."""
+        """Shards that shall lie together, because one task works them off; where the weights are few, none has to."""
         count = len(self.shards)
-        size = 1 if self.few else node_size(count, sum(self.workers.values()))
-        return [list(range(first, min(first + size, count))) for first in range(0, count, size)]
+        groups = count if self.few else groups_for(count, sum(self.workers.values()))
+        nodes: list[list[int]] = [[] for _ in range(groups)]
+        for number in range(count):
+            nodes[group_of(number, groups, count)].append(number)
+        return nodes
 
     def lots(self) -> list[list[int]]:
         """The shards that are worked off by one task."""
@@ -342,7 +346,7 @@ class Data:
                 together = len({self.holders[number] for number in node}) == 1
                 nodes += [node] if together else [[number] for number in node]
             return nodes
-        size = node_size(len(self.shards), sum(self.workers.values()))
+        size = -(-len(self.shards) // groups_for(len(self.shards), sum(self.workers.values())))
         owned: dict[tuple[str, ...], list[int]] = {}
         for number, holders in enumerate(self.holders):
             owned.setdefault(holders, []).append(number)

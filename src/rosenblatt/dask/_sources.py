@@ -17,10 +17,11 @@ from rosenblatt.data.spans import Span, split
 
 from ._awaiting import Awaiting
 from ._loading import Piece, load_files, load_pairs, load_table, moments_of
+from ._nodes import group_of, groups_for
 from ._shards import Loaded
 
 __all__ = [
-    "Source", "branches", "check_column", "in_blocks_of", "make_source", "node_size", "places_of", "source_of_pairs",
+    "Source", "check_column", "in_blocks_of", "make_source", "places_of", "source_of_pairs",
 ]  # fmt: skip
 
 SHARD_BYTES = 64 << 20
@@ -180,26 +181,14 @@ def _with_label(frame: Any, label: str, weights: Any, place: str) -> Loaded:
 # ---- places ----
 
 
-def branches(count: int) -> int:
-    """So many shards that follow each other are added up first: it depends on how many there are, not on who has them."""
-    return max(1, min(16, count // 4))
-
-
-def node_size(count: int, threads: int) -> int:
-    """So many of them one task works off: all that are added up first, if every thread then has two tasks at least; else one."""
-    size = branches(count)
-    return size if -(-count // size) >= 2 * max(1, threads) else 1
-
-
 def places_of(awaiting: Awaiting, count: int) -> list[str]:
-    """A worker for each shard: neighbours together, and where there are many, those whose sums are formed first."""
+    """A worker for each shard: neighbours together, and where there are many, those that one task works off."""
     workers = awaiting.ask(awaiting.client.nthreads)
     slots = [address for address in sorted(workers) for _ in range(max(1, workers[address]))]
     if not slots:
         return []
-    node = node_size(count, len(slots))
-    nodes = -(-count // node)
-    return [slots[number // node * len(slots) // nodes] for number in range(count)]
+    groups = groups_for(count, len(slots))
+    return [slots[group_of(number, groups, count) * len(slots) // groups] for number in range(count)]
 
 
 def placed(client: Any, parts: Sequence[Any]) -> list[Any]:

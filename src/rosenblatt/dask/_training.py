@@ -24,8 +24,8 @@ from ._data import Data
 from ._epochs import Judgement, Order, Recipe, forget, judge, learn_each, learn_shards, place_of_worker
 from ._errors import ClusterError, scheduler_lost
 from ._mixing import coordinates_of
+from ._nodes import group_of, nodes_of
 from ._partials import Partial, add_partials, changes, size_of
-from ._sources import branches
 
 __all__ = ["Trainer", "told"]
 
@@ -189,11 +189,11 @@ class Trainer:
 
         The last few sums are given as they are: who trains fetches them and adds them up, instead of waiting for one task more.
         """
-        size = branches(len(self.data.shards))
+        count = len(self.data.shards)
         single: dict[int, list[Any]] = {}
         sums: dict[int, Any] = {}
         for node, result in zip(nodes, results, strict=True):
-            place = node[0] // size
+            place = group_of(node[0], nodes_of(count), count)
             if len(node) > 1:
                 sums[place] = result  # the sum of a node was formed where its shards lie
             else:
