@@ -183,7 +183,8 @@ def speedup(options: Options) -> Iterator[Row]:
     Once with the features of the other benchmarks of text, and once with a million, whose weights take 8 MB for each worker: that
     is more than a core's own cache holds, so that there the two workers also compete for the one that they share.
 
-    Files are cut into shards as they are when nobody says how. All four clusters take turns, epoch by epoch, for several minutes: neighbours on the same processor come and go within one.
+    Files are cut into shards as they are when nobody says how. All four clusters take turns, epoch by epoch, for several minutes:
+    neighbours on the same processor come and go within one.
     """
     sets = (FEWER_FEATURES, FEATURES)
     epochs = 4 if options.quick else 61
