@@ -55,7 +55,7 @@ Shards = Annotated[
         min=1,
         metavar="N",
         show_default=False,
-        help="With --dask: into how many parts to cut the data; of 32 MiB if not given, at least 8.",
+        help="With --dask: into how many parts to cut the data; of 64 MiB if not given, at least 8.",
     ),
 ]
 Mixing = Annotated[
