@@ -107,7 +107,7 @@ def test_a_worker_killed_that_reads_files(client, in_epoch, tmp_path):
 
 
 def test_a_worker_that_hangs_is_not_waited_for(expected, in_epoch, monkeypatch, tmp_path):
-    monkeypatch.setattr(_awaiting, "SILENCE", 3.0)
+    monkeypatch.setattr(_awaiting, "SILENCE", 5.0)
     with machines(tmp_path / "scheduler.json", 2) as (own, _, _):
 
         def stop():
