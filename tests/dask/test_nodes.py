@@ -5,8 +5,12 @@ import itertools
 
 import pytest
 
-from rosenblatt.dask._nodes import group_of, groups_for, nodes_of
-from rosenblatt.dask._sources import places_of
+import rosenblatt.dask as rd
+from rosenblatt.dask import _data
+from rosenblatt.dask._nodes import group_of, groups_for, nodes_of, shared_out
+from tests.helpers import blobs
+
+pytest.importorskip("distributed")
 
 
 @pytest.mark.parametrize("count", [*range(1, 200), 1000, 4095, 4096])
@@ -18,28 +22,35 @@ def test_nodes_follow_each_other_and_are_of_one_size(count):
     assert max(sizes) <= 16
 
 
-class Workers:
-    """Stands where a cluster is asked for its workers."""
-
-    def __init__(self, count):
-        self.client = self
-        self.nthreads = {f"worker {number:02}": 1 for number in range(count)}
-
-    def ask(self, answer):
-        return answer
-
-
-@pytest.mark.parametrize("workers", [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 30])
-def test_every_worker_gets_its_part(workers):
-    for count in range(workers, 700):
-        owned = collections.Counter(places_of(Workers(workers), count))
-        fair = -(-count // workers)
-        assert max(owned.values()) <= max(fair, 1.25 * count / workers + 1), (count, owned)
-        assert len(owned) == workers
+@pytest.mark.parametrize("threads", [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 30])
+def test_every_thread_gets_its_part(threads):
+    for count in range(threads, 700):
+        owned = collections.Counter(shared_out(count, threads))
+        fair = -(-count // threads)
+        assert max(owned.values()) <= max(fair, 1.25 * count / threads + 1), (count, owned)
+        assert sorted(owned) == list(range(threads))
 
 
 @pytest.mark.parametrize("count", [30, 31, 61, 62, 63, 64, 65, 100, 127])
-def test_two_workers_share_alike(count):
+def test_two_threads_share_alike(count):
     assert groups_for(count, 2) < count
-    few, many = sorted(collections.Counter(places_of(Workers(2), count)).values())
+    few, many = sorted(collections.Counter(shared_out(count, 2)).values())
     assert many - few <= 1
+
+
+@pytest.mark.parametrize("count", [31, 62])
+def test_two_workers_share_alike(client, monkeypatch, count):
+    monkeypatch.setattr(_data, "FEW", 0)  # as with many features, where nodes stay together
+    client.wait_for_workers(2)
+    data, real = [], _data.Data.lots
+
+    def lots(self):
+        data.append([collections.Counter(self.holders), real(self)])
+        return data[-1][1]
+
+    monkeypatch.setattr(_data.Data, "lots", lots)
+    X, y = blobs(500, 4, 2, seed=0)
+    rd.Perceptron(max_iter=1, tol=None, shards=count).fit(X, y, client=client)
+    owned, tasks = data[0]
+    assert sorted(owned.values()) == [count // 2, count - count // 2]
+    assert len(tasks) == 4

@@ -4,7 +4,7 @@ Floating-point numbers must always be added in the same order, so the groups who
 the number of shards alone. Whoever has all shards of a node works them off in one task and sends one sum.
 """
 
-__all__ = ["group_of", "groups_for", "nodes_of"]
+__all__ = ["group_of", "groups_for", "nodes_of", "shared_out"]
 
 LARGEST = 16
 """A node has so many shards at most."""
@@ -32,3 +32,9 @@ def groups_for(count: int, threads: int) -> int:
     nodes, threads = nodes_of(count), max(1, threads)
     most = -(-nodes // threads)
     return nodes if nodes >= 2 * threads and 4 * most * threads <= 5 * nodes else count
+
+
+def shared_out(count: int, threads: int) -> list[int]:
+    """For each shard the number of the thread that gets it: neighbours together, and whole what one task works off."""
+    groups = groups_for(count, threads)
+    return [group_of(number, groups, count) * threads // groups for number in range(count)]

@@ -17,7 +17,7 @@ from rosenblatt.data.spans import Span, split
 
 from ._awaiting import Awaiting
 from ._loading import Piece, load_files, load_pairs, load_table, moments_of
-from ._nodes import group_of, groups_for
+from ._nodes import shared_out
 from ._shards import Loaded
 
 __all__ = [
@@ -182,13 +182,10 @@ def _with_label(frame: Any, label: str, weights: Any, place: str) -> Loaded:
 
 
 def places_of(awaiting: Awaiting, count: int) -> list[str]:
-    """A worker for each shard: neighbours together, and where there are many, those that one task works off."""
+    """A worker for each shard."""
     workers = awaiting.ask(awaiting.client.nthreads)
     slots = [address for address in sorted(workers) for _ in range(max(1, workers[address]))]
-    if not slots:
-        return []
-    groups = groups_for(count, len(slots))
-    return [slots[group_of(number, groups, count) * len(slots) // groups] for number in range(count)]
+    return [slots[thread] for thread in shared_out(count, len(slots))] if slots else []
 
 
 def placed(client: Any, parts: Sequence[Any]) -> list[Any]:
