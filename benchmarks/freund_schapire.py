@@ -32,13 +32,13 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.kernels import Block
-from rosenblatt.kernels.functions import Polynomial
-from rosenblatt.kernels.machine import Machine
-from rosenblatt.kernels.online import TILE
-from rosenblatt.kernels.readouts import coefficients, decide, linear_scores, norms, winners
-from rosenblatt.kernels.schemes import OnZero, Scheme
-from rosenblatt.kernels.training import BLOCK_SIZE, Epochs
+from rosenblatt.dual import Block
+from rosenblatt.dual.functions import Polynomial
+from rosenblatt.dual.machine import Machine
+from rosenblatt.dual.online import TILE
+from rosenblatt.dual.readouts import coefficients, decide, linear_scores, norms, winners
+from rosenblatt.dual.schemes import OnZero, Scheme
+from rosenblatt.dual.training import BLOCK_SIZE, Epochs
 
 # Y. Freund, R. E. Schapire, "Large margin classification using the perceptron algorithm", Machine Learning 37, 1999.
 PUBLISHED_VOTE = {

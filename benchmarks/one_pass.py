@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.data import open_stream
-from rosenblatt.model import Model, Rule
+from rosenblatt.model.linear import Model, Rule
 
 from .peak_memory import peak
 

@@ -12,10 +12,11 @@ from scipy.sparse import csr_matrix, diags, hstack, random_array
 from sklearn.datasets import load_svmlight_file
 
 import rosenblatt
-from rosenblatt import proving, training
+from rosenblatt.estimators import certificate as proving
 from rosenblatt.experiments import committee_mistakes
 from rosenblatt.theory.bounds import committee_winnow
 from rosenblatt.theory.run import RunCertificate
+from rosenblatt.training import loop
 
 from . import data
 from .core import fitting
@@ -36,7 +37,7 @@ def certificate(options: Options) -> Iterator[Row]:
 
         def bare(X: Any = X, y: Any = y) -> Any:
             with contextlib.ExitStack() as stack:
-                stack.enter_context(mock.patch.object(training._CycleWatch, "returned", return_value=False))
+                stack.enter_context(mock.patch.object(loop._CycleWatch, "returned", return_value=False))
                 stack.enter_context(mock.patch.object(rosenblatt.Perceptron, "_certificate", return_value=nothing))
                 stack.enter_context(mock.patch.object(proving, "smallest_margin", return_value=0.0))
                 return fitting(rosenblatt.Perceptron, X, y)()

@@ -479,8 +479,8 @@ def measured_rates(options: Options) -> tuple[float, float]:
     from rosenblatt.dask._epochs import Order, Recipe, learn_shards
     from rosenblatt.dask._mixing import coordinates_of
     from rosenblatt.dask._shards import Shard
-    from rosenblatt.rows import CSR
-    from rosenblatt.runs import Run
+    from rosenblatt.engine.rows import CSR
+    from rosenblatt.training.history import Run
 
     rows = options.size(100_000)
     X, y = in_memory(1, rows)

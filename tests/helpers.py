@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import rosenblatt as rb
-from rosenblatt import protocol
+from rosenblatt.engine import loop
 from tests import oracles
 
 FAST = os.environ.get("ROSENBLATT_TESTS") == "fast"
@@ -114,7 +114,7 @@ def model_memory(model, scratch=False):
     """The part of the model below an estimator. What a pass uses as scratch space is left out."""
     state, d = model.state, model.n_features
     counts = state.counts.copy()
-    counts[[protocol.POSITION, protocol.LOGGED]] = 0
+    counts[[loop.POSITION, loop.LOGGED]] = 0
     facts = {
         "classes": list(model.classes),
         "class_number": dict(model.class_number),

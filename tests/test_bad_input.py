@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import rosenblatt as rb
-from rosenblatt.table import Table
+from rosenblatt.model.matrix import Table
 from tests.helpers import LEARNERS, ONE_OF_EACH, STREAMING, blobs, csr, differences, memory
 
 EACH = pytest.mark.parametrize("name", ONE_OF_EACH)
@@ -393,7 +393,7 @@ def test_an_interrupt_in_mid_fit(name, call, at, monkeypatch):
                 raise KeyboardInterrupt
             yield part
 
-    monkeypatch.setattr("rosenblatt.table.CHUNK_BYTES", 1)
+    monkeypatch.setattr("rosenblatt.model.matrix.CHUNK_BYTES", 1)
     monkeypatch.setattr(Table, "chunks", interrupted)
     with pytest.raises(KeyboardInterrupt):
         getattr(model, call)(X, y)

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 import rosenblatt
-from rosenblatt import caching, compiling
+from rosenblatt.engine import codegen, jit
 from rosenblatt.learners import arow, parallel_perceptron, perceptron, romma
 
 ROOT = Path(__file__).parent.parent
 
 PROGRAM = """
 import numpy as np
-from rosenblatt.kernels.online import learn_block
+from rosenblatt.dual.online import learn_block
 scores, gram = np.zeros((1, 1)), np.ones((1, 1))
 position, taus, seen = np.empty(1, np.int64), np.empty((1, 1)), np.empty((1, 1))
 learn_block(scores, gram, np.array([1]), np.ones(1), 0, 0, position, taus, seen)
@@ -41,7 +41,7 @@ def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
 
     assert run() == (1.0, 0)
     assert run() == (1.0, 1)
-    callee = tmp_path / "rosenblatt" / "kernels" / "schemes.py"
+    callee = tmp_path / "rosenblatt" / "dual" / "schemes.py"
     source = callee.read_text(encoding="utf-8")
     changed = source.replace("tau[k] = sign", "tau[k] = 2.0 * sign")
     assert changed != source
@@ -98,26 +98,21 @@ def test_code_for_other_types_than_the_index_says_is_not_run(tmp_path):
 
 
 def imported(path):
-    """The modules right below `rosenblatt` that a file imports at its top level."""
-    for statement in ast.parse(Path(path).read_text(encoding="utf-8")).body:
-        if isinstance(statement, ast.ImportFrom) and statement.level == 1 and statement.module:
-            yield statement.module.partition(".")[0]
-        elif isinstance(statement, ast.ImportFrom) and (statement.level == 1 or statement.module == "rosenblatt"):
-            yield from (alias.name for alias in statement.names)
-        elif isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("rosenblatt."):
-            yield statement.module.split(".")[1]
+    """The modules of the package that a file imports, wherever in the file."""
+    for statement in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
+        if isinstance(statement, ast.ImportFrom) and not statement.level:
+            yield from (f"{statement.module}.{alias.name}" for alias in statement.names)
         elif isinstance(statement, ast.Import):
-            yield from (a.name.split(".")[1] for a in statement.names if a.name.startswith("rosenblatt."))
+            yield from (alias.name for alias in statement.names)
 
 
-def test_the_cache_knows_every_source_that_a_kernel_is_made_from():
-    package, known = Path(rosenblatt.__file__).parent, set(compiling._SOURCES)
+def test_the_cache_key_covers_every_source_that_a_kernel_is_made_from():
     steps = [perceptron.step, arow.step, romma.step, parallel_perceptron.step]
-    generated = [compiling.loops_of(step) for step in steps] + [compiling.shared_kernels()]
-    importers = [Path(module.__file__) for module in generated] + [package / name for name in known - {"compiling.py"}]
-    found = {f"{name}.py": path.name for path in importers for name in imported(path)}
-    assert {"rows.py", "second_order.py", "scaled.py", "committee.py"} <= found.keys(), "else nothing was looked at"
-    assert {name: importer for name, importer in found.items() if name not in known} == {}
+    generated = [codegen.loops_of(step) for step in steps] + [codegen.shared_kernels()]
+    sources = [Path(module.__file__) for module in generated] + list(Path(codegen.__file__).parent.rglob("*.py"))
+    found = {name for path in sources for name in imported(path) if name.split(".")[0] == "rosenblatt"}
+    assert {"rosenblatt.engine.rows", "rosenblatt.engine.loop"} <= found, "else nothing was looked at"
+    assert {name for name in found if not name.startswith("rosenblatt.engine")} == set()
 
 
 @pytest.mark.parametrize("running", [True, False])
@@ -125,7 +120,7 @@ def test_the_collector_runs_again_after_code_was_loaded_and_only_if_it_did(runni
     before = gc.isenabled()
     try:
         (gc.enable if running else gc.disable)()
-        with caching.uncollected(), caching.uncollected():
+        with jit.uncollected(), jit.uncollected():
             assert not gc.isenabled()
         assert gc.isenabled() == running
     finally:

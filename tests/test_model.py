@@ -10,8 +10,8 @@ import pytest
 
 from rosenblatt.learners.perceptron import step
 from rosenblatt.learners.winnow import step as winnow_step
-from rosenblatt.model import Model, Rule
-from rosenblatt.table import Table
+from rosenblatt.model.linear import Model, Rule
+from rosenblatt.model.matrix import Table
 from tests.helpers import blobs, csr, differences, model_memory
 
 READOUTS = pytest.mark.parametrize("readout", ["last", "average", "vote"])
@@ -31,7 +31,7 @@ def test_it_needs_no_scikit_learn():
         "import sys\n"
         "import numpy as np\n"
         "from rosenblatt.model import Model, Rule\n"
-        "from rosenblatt.table import Table\n"
+        "from rosenblatt.model.matrix import Table\n"
         "import rosenblatt\n"
         "assert 'sklearn' not in sys.modules, 'scikit-learn was imported'\n"
     )
@@ -165,7 +165,7 @@ def test_an_interrupt_in_mid_chunk_is_rolled_back(readout, error, monkeypatch):
                 raise error
             yield part
 
-    monkeypatch.setattr("rosenblatt.table.CHUNK_BYTES", 1)
+    monkeypatch.setattr("rosenblatt.model.matrix.CHUNK_BYTES", 1)
     monkeypatch.setattr(Table, "chunks", interrupted)
     with pytest.raises(error):
         learn(model, Table(X[100:]), y[100:])

@@ -14,7 +14,6 @@ from matplotlib.colors import to_hex  # noqa: E402
 from PIL import Image  # noqa: E402
 
 from rosenblatt import AveragedPerceptron, PassiveAggressive, Perceptron, VotedPerceptron  # noqa: E402
-from rosenblatt._trace import trace  # noqa: E402
 from rosenblatt.experiments import losses_along, separable_examples, squeeze_curves  # noqa: E402
 from rosenblatt.learners.kernel_perceptron import KernelPerceptron  # noqa: E402
 from rosenblatt.plots import (  # noqa: E402
@@ -29,6 +28,7 @@ from rosenblatt.plots import (  # noqa: E402
     animate,
 )
 from rosenblatt.plots._style import COLOURS, class_style  # noqa: E402
+from rosenblatt.trace import trace  # noqa: E402
 
 OKABE_ITO = {"#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7"}
 

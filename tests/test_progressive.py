@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import rosenblatt as rb
-from rosenblatt._progressive import learn_records
+from rosenblatt.training.progressive import learn_records
 from tests.helpers import LOOPS, STREAMING, assert_same_model, blobs, csr
 
 

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from rosenblatt import Perceptron, rows
-from rosenblatt.compiling import shared_kernels
-from rosenblatt.table import Table
+from rosenblatt import Perceptron
+from rosenblatt.engine import rows
+from rosenblatt.engine.codegen import shared_kernels
+from rosenblatt.model.matrix import Table
 from tests import oracles
 from tests.helpers import blobs, csr, examples
 
@@ -219,7 +220,7 @@ def test_layouts(layout):
 
 
 def test_chunks_cover_the_order(monkeypatch):
-    monkeypatch.setattr("rosenblatt.table.CHUNK_BYTES", 1)
+    monkeypatch.setattr("rosenblatt.model.matrix.CHUNK_BYTES", 1)
     X, _ = blobs(300, 3)
     order = np.random.default_rng(0).permutation(300)
     for matrix in (X, np.asfortranarray(X), csr(X)):

@@ -189,7 +189,7 @@ import json, sys
 import numpy as np
 sys.path.insert(0, {folder!r})
 import my_rules
-from rosenblatt.compiling import compile_step
+from rosenblatt.engine.codegen import compile_step
 
 X = np.arange(40.0).reshape(10, 4) - 20
 model = my_rules.Mine(C=0.25).fit(X, np.arange(10) % 2)
@@ -292,7 +292,7 @@ def test_a_rule_that_raises_leaves_the_model_as_it_was(name, classes):
 def test_a_cache_folder_that_cannot_be_written(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    program = "from rosenblatt.compiling import cache_folder; print(cache_folder())"
+    program = "from rosenblatt.engine.jit import cache_folder; print(cache_folder())"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120,
         env=os.environ | {"ROSENBLATT_CACHE_DIR": str(blocked / "below")},

@@ -9,8 +9,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import rosenblatt
-from rosenblatt._trace import Trace, trace
 from rosenblatt.learners.kernel_perceptron import KernelPerceptron
+from rosenblatt.trace import Trace, trace
 
 # The worked examples of the notes.
 WALK = {"X": [[4, 0], [1, 1], [0, 1], [-2, -2]], "y": [1, -1, -1, 1]}

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from rosenblatt import AveragedPerceptron, Perceptron, VotedPerceptron
+from rosenblatt.engine.loop import MISTAKES
 from rosenblatt.learners.perceptron import step
-from rosenblatt.model import Model, Rule
-from rosenblatt.protocol import MISTAKES
-from rosenblatt.table import Table
+from rosenblatt.model.linear import Model, Rule
+from rosenblatt.model.matrix import Table
 from rosenblatt.theory import bounds, certify, margin
 
 CASES = json.loads((Path(__file__).parent / "data" / "worked_examples.json").read_text(encoding="utf-8"))

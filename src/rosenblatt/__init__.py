@@ -1,33 +1,35 @@
 """rosenblatt: the perceptron family of online linear learners, at the speed of the machine, with proofs attached."""
 
 import importlib
+import sys
+import types
 from typing import TYPE_CHECKING, Any
 
-from ._version import __version__ as __version__
+from rosenblatt._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from ._load import load
-    from ._progressive import progressive
-    from ._trace import Trace, trace
-    from .data import read, stream
-    from .learners.alma import ALMA
-    from .learners.arow import AROW
-    from .learners.averaged_perceptron import AveragedPerceptron
-    from .learners.batch_perceptron import BatchPerceptron
-    from .learners.kernel_perceptron import KernelPerceptron
-    from .learners.margin_perceptron import MarginPerceptron
-    from .learners.parallel_perceptron import ParallelPerceptron
-    from .learners.passive_aggressive import PassiveAggressive
-    from .learners.perceptron import Perceptron
-    from .learners.pocket_perceptron import PocketPerceptron
-    from .learners.romma import ROMMA
-    from .learners.second_order_perceptron import SecondOrderPerceptron
-    from .learners.soft_confidence_weighted import SoftConfidenceWeighted
-    from .learners.voted_perceptron import VotedPerceptron
-    from .learners.winnow import Winnow
-    from .rules import rule
-    from .serve.client import AsyncClient, Client
-    from .theory import Certificate, certify, margin
+    from rosenblatt.data import read, stream
+    from rosenblatt.estimators.custom_rule import rule
+    from rosenblatt.learners._load import load
+    from rosenblatt.learners.alma import ALMA
+    from rosenblatt.learners.arow import AROW
+    from rosenblatt.learners.averaged_perceptron import AveragedPerceptron
+    from rosenblatt.learners.batch_perceptron import BatchPerceptron
+    from rosenblatt.learners.kernel_perceptron import KernelPerceptron
+    from rosenblatt.learners.margin_perceptron import MarginPerceptron
+    from rosenblatt.learners.parallel_perceptron import ParallelPerceptron
+    from rosenblatt.learners.passive_aggressive import PassiveAggressive
+    from rosenblatt.learners.perceptron import Perceptron
+    from rosenblatt.learners.pocket_perceptron import PocketPerceptron
+    from rosenblatt.learners.romma import ROMMA
+    from rosenblatt.learners.second_order_perceptron import SecondOrderPerceptron
+    from rosenblatt.learners.soft_confidence_weighted import SoftConfidenceWeighted
+    from rosenblatt.learners.voted_perceptron import VotedPerceptron
+    from rosenblatt.learners.winnow import Winnow
+    from rosenblatt.serve.client import AsyncClient, Client
+    from rosenblatt.theory import Certificate, certify, margin
+    from rosenblatt.trace import Trace, trace
+    from rosenblatt.training.progressive import progressive
 
 __all__ = [
     "ALMA",
@@ -76,18 +78,30 @@ _HOME = {
     "ROMMA": "learners.romma",
     "SecondOrderPerceptron": "learners.second_order_perceptron",
     "SoftConfidenceWeighted": "learners.soft_confidence_weighted",
-    "Trace": "_trace",
+    "Trace": "trace",
     "VotedPerceptron": "learners.voted_perceptron",
     "Winnow": "learners.winnow",
     "certify": "theory",
-    "load": "_load",
+    "load": "learners._load",
     "margin": "theory",
-    "progressive": "_progressive",
+    "progressive": "training.progressive",
     "read": "data",
-    "rule": "rules",
+    "rule": "estimators.custom_rule",
     "stream": "data",
-    "trace": "_trace",
+    "trace": "trace",
 }
+
+
+class _Package(types.ModuleType):
+    """The package itself: `rosenblatt.trace` is the function, also after its folder of the same name was imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "trace" and isinstance(value, types.ModuleType):
+            value = value.trace
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import Winnow
-from rosenblatt.protocol import SHIFT
+from rosenblatt.engine.loop import SHIFT
 from tests import oracles
 from tests.helpers import SCHEMES, examples, fitted, integer_runs, last_weights
 

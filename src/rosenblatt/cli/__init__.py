@@ -6,20 +6,7 @@ from collections.abc import Callable
 
 import typer
 
-from rosenblatt.cli import (
-    certify,
-    compare,
-    demo,
-    evaluate,
-    inspect,
-    lab,
-    predict,
-    replay,
-    serve,
-    stream,
-    trace,
-    train,
-)
+from rosenblatt.cli import certify, compare, demo, evaluate, inspect, lab, predict, replay, serve, stream, trace, train
 from rosenblatt.cli._errors import reported
 
 __all__ = ["app", "main"]
@@ -69,7 +56,7 @@ app.add_typer(serve.token, name="token")
 
 def main() -> None:
     """The command `rosenblatt`."""
-    from rosenblatt._bases import without_sklearn
+    from rosenblatt.estimators.bases import without_sklearn
 
     without_sklearn()
     for output in (sys.stdout, sys.stderr):

@@ -16,7 +16,7 @@ __all__ = ["check_output", "emit", "load_model", "open_data", "output", "read_al
 
 def load_model(path: str) -> Any:
     """The estimator in a model file, ready to read files with."""
-    from rosenblatt._load import load
+    from rosenblatt.learners._load import load
 
     estimator = load(path)
     if not hasattr(estimator, "encoder_"):
@@ -97,7 +97,7 @@ def output(path: str | None) -> Iterator[IO[str]]:
         yield stream
         stream.flush()
         return
-    from rosenblatt.atomic import replacing
+    from rosenblatt.model_file.atomic import replacing
 
     check_output(path)
     with writing(path), replacing(path) as draft, Path(draft).open("w", encoding="utf-8") as file:

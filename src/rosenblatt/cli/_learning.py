@@ -15,16 +15,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import protocol
-from rosenblatt._progressive import Pupil
 from rosenblatt.cli._errors import Usage
 from rosenblatt.cli._scoring import chosen
 from rosenblatt.data.batch import Batch, compact, join
 from rosenblatt.data.sources import Opened
-from rosenblatt.model import Model
-from rosenblatt.rows import CSR
-from rosenblatt.runs import Epoch, Run
-from rosenblatt.table import Table
+from rosenblatt.engine import loop
+from rosenblatt.engine.rows import CSR
+from rosenblatt.model.linear import Model
+from rosenblatt.model.matrix import Table
+from rosenblatt.training.history import Epoch, Run
+from rosenblatt.training.progressive import Pupil
 
 __all__ = ["MEMORY", "Epoch", "Examples", "Interrupt", "Run", "learn"]
 
@@ -254,17 +254,17 @@ def learn(
                 _judge(pupil, block, held, epoch)
             for start in range(skip, order.size, PIECE):
                 counts, sums = model.state.counts, model.state.sums
-                before, loss, age = counts.copy(), float(sums[protocol.LOSS]), float(sums[protocol.AGE])
+                before, loss, age = counts.copy(), float(sums[loop.LOSS]), float(sums[loop.AGE])
                 piece = order[start : start + PIECE]
                 model.run(block.table, block.codes, block.weights, piece)
                 if model.support is not None:
                     model.support.absorb(block.table)
                 made = model.state.counts - before
                 epoch.examples += piece.size
-                epoch.mistakes += int(made[protocol.MISTAKES])
-                epoch.updates += int(made[protocol.UPDATES])
-                epoch.loss += float(model.state.sums[protocol.LOSS]) - loss
-                epoch.weight += float(model.state.sums[protocol.AGE]) - age
+                epoch.mistakes += int(made[loop.MISTAKES])
+                epoch.updates += int(made[loop.UPDATES])
+                epoch.loss += float(model.state.sums[loop.LOSS]) - loss
+                epoch.weight += float(model.state.sums[loop.AGE]) - age
                 on_piece(epoch.examples)
                 if interrupt.asked:
                     epoch.seconds += time.monotonic() - started
@@ -274,7 +274,7 @@ def learn(
             if held.size and whole:
                 _judge(pupil, block, held, epoch)
         epoch.seconds += time.monotonic() - started
-        model.state.sums[protocol.LOSS] = 0.0
+        model.state.sums[loop.LOSS] = 0.0
         run.done.append(epoch)
         run.current = Epoch()
         on_epoch()

@@ -35,7 +35,7 @@ def write_report(
     path: str, session: Session, facts: dict[str, Any], test: Evaluation | None, test_data: str | None
 ) -> None:
     """Write the page, whole or not at all."""
-    from rosenblatt.atomic import replacing
+    from rosenblatt.model_file.atomic import replacing
 
     page = _page(session, facts, test, test_data)
     with writing(path), replacing(path) as draft:

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt import protocol
 from rosenblatt.cli._errors import Failure, Usage
 from rosenblatt.cli._files import load_model, open_data, save_model
 from rosenblatt.cli._learning import Block, Epoch, Examples, Interrupt, Run, learn
-from rosenblatt.cli._progress import Bar
 from rosenblatt.cli._scoring import Evaluation, class_labels, evaluate_stream
 from rosenblatt.data import open_stream
+from rosenblatt.engine import loop
 from rosenblatt.learners import find
-from rosenblatt.stopping import asked_to_stop, stopping_when
+from rosenblatt.training.interrupt import asked_to_stop, stopping_when
+from rosenblatt.training.progress import Bar
 
 __all__ = ["Session", "new_learner"]
 
@@ -252,7 +252,7 @@ class Session:
         estimator, part = self.estimator, 0
         kept = np.flatnonzero(block.codes >= 0)
         self._check_classes(model.classes, int(kept.size))
-        from rosenblatt.table import Table
+        from rosenblatt.model.matrix import Table
 
         table, codes = block.table, block.codes
         weights = block.weights
@@ -289,7 +289,7 @@ class Session:
             estimator.mistakes_per_epoch_ = np.array([epoch.mistakes for epoch in passes])
             estimator.updates_per_epoch_ = np.array([epoch.updates for epoch in passes])
             estimator.converged_ = run.stopped == "no mistakes"
-            model.state.counts[protocol.POSITION] = 0
+            model.state.counts[loop.POSITION] = 0
         estimator.encoder_ = self.stream.encoder
         estimator.training_ = {"data": self._fingerprint(), "run": run.to_json()}
 

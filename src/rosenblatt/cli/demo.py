@@ -28,7 +28,7 @@ def demo(
     For example:
       rosenblatt demo --words 5
     """
-    from rosenblatt._bases import with_sklearn
+    from rosenblatt.estimators.bases import with_sklearn
 
     with_sklearn()  # `trace` fits an estimator, and the choice is made once for a process
     folder.mkdir(parents=True, exist_ok=True)

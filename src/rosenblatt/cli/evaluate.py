@@ -30,8 +30,8 @@ def evaluate(
       rosenblatt evaluate spam.model test.csv --roc roc.png
     """
     from rosenblatt.cli import _files
-    from rosenblatt.cli._progress import Bar
     from rosenblatt.cli._scoring import class_labels, describe_strangers, evaluate_stream
+    from rosenblatt.training.progress import Bar
 
     _files.check_output(roc)
     estimator = _files.load_model(model)
@@ -53,9 +53,9 @@ def evaluate(
 def _draw(path: str, result: Any) -> None:
     if result.roc_auc is None:
         raise Usage("--roc needs two classes with examples of both; got another kind of data. Leave it out.")
-    from rosenblatt.atomic import replacing
     from rosenblatt.cli._errors import writing
     from rosenblatt.cli._pictures import roc_figure
+    from rosenblatt.model_file.atomic import replacing
 
     figure = roc_figure(result)
     kind = path.rpartition(".")[2].lower()

@@ -22,7 +22,7 @@ def lab(
       rosenblatt lab
       rosenblatt lab --port 0 --no-browser
     """
-    from rosenblatt._bases import with_sklearn
+    from rosenblatt.estimators.bases import with_sklearn
 
     with_sklearn()  # a run of the lab is the library's own `fit`, watched
     from rosenblatt.lab.server import Server, serve

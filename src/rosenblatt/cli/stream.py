@@ -60,11 +60,11 @@ def stream(
       tail -f log.jsonl | rosenblatt stream - --format jsonl -m live.model
       rosenblatt stream prices.csv -a passive-aggressive --delay 48
     """
-    from rosenblatt._progressive import Progress
     from rosenblatt.cli import _files
     from rosenblatt.cli._learning import Interrupt
     from rosenblatt.cli._session import new_learner
     from rosenblatt.data import open_stream
+    from rosenblatt.training.progressive import Progress
 
     _files.check_output(model)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, None)
@@ -152,7 +152,7 @@ def _run(
 
     import numpy as np
 
-    from rosenblatt._progressive import Pupil
+    from rosenblatt.training.progressive import Pupil
 
     model = getattr(estimator, "model_", None)
     if model is None:

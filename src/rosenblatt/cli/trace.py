@@ -76,12 +76,12 @@ def trace(
       rosenblatt trace points.csv --init=-1,0,0 --on-zero positive
       rosenblatt trace points.csv -a passive-aggressive --set C=0.5 --to html -o steps.html
     """
-    from rosenblatt._bases import with_sklearn
+    from rosenblatt.estimators.bases import with_sklearn
 
     with_sklearn()  # a trace watches the library's own `fit`
-    from rosenblatt._trace import trace as run_trace
     from rosenblatt.cli import _files
     from rosenblatt.learners import find
+    from rosenblatt.trace import trace as run_trace
 
     options = option.stream_options(format, label, header, None, types, [], False, one_based, None)
     learner = find(algorithm or "perceptron")

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import protocol
-from rosenblatt.compiling import load_module, step_source
-from rosenblatt.model import Model, Rule
-from rosenblatt.runs import Run
-from rosenblatt.table import writable
+from rosenblatt.engine import loop
+from rosenblatt.engine.codegen import load_module, step_source
+from rosenblatt.model.linear import Model, Rule
+from rosenblatt.model.matrix import writable
+from rosenblatt.training.history import Run
 
 from ._mixing import coordinates_of
 from ._partials import Note, Packed, Partial, packed_sums, size_of, unpack_into
@@ -202,8 +202,8 @@ def learn_shards(
         seconds += time.perf_counter() - began
         counts, sums = model.state.counts, model.state.sums
         note = Note(
-            number, int(counts[protocol.EXAMPLES]), int(counts[protocol.MISTAKES]), int(counts[protocol.UPDATES]),
-            float(sums[protocol.LOSS]), float(sums[protocol.AGE]), float(sums[protocol.STEPS]), float(sums[protocol.REACH]),
+            number, int(counts[loop.EXAMPLES]), int(counts[loop.MISTAKES]), int(counts[loop.UPDATES]),
+            float(sums[loop.LOSS]), float(sums[loop.AGE]), float(sums[loop.STEPS]), float(sums[loop.REACH]),
         )  # fmt: skip
         note.share = {
             "mistakes": float(note.updates),

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 import rosenblatt
-from rosenblatt.checks import as_before_on_failure
+from rosenblatt.estimators.checks import as_before_on_failure
 
 from ._fit import train
 from ._sources import check_column, in_blocks_of

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt import protocol
 from rosenblatt.cli._files import check_output
-from rosenblatt.cli._progress import Bar
 from rosenblatt.data import Encoder
 from rosenblatt.data.vocabulary import Vocabulary
-from rosenblatt.model import Model
+from rosenblatt.engine import loop
+from rosenblatt.model.linear import Model
 from rosenblatt.model_file import save
-from rosenblatt.runs import Run
+from rosenblatt.training.history import Run
+from rosenblatt.training.progress import Bar
 
 from ._agreement import check_mixable, joined_classes, joined_columns, joined_features, new_model
 from ._cluster import connected
@@ -271,7 +271,7 @@ def _finished(trainer: Trainer) -> str:
 def _finish(estimator: Any, trainer: Trainer, encoder: Encoder | None, marks: dict[str, Any]) -> None:
     """Give the estimator what a fitted one has."""
     model, run = trainer.model, trainer.run
-    model.state.counts[protocol.POSITION] = 0
+    model.state.counts[loop.POSITION] = 0
     estimator.model_ = model
     estimator.n_features_in_ = model.n_features
     estimator.n_iter_ = len(run.done)
@@ -308,7 +308,7 @@ def _resume(estimator: Any, trainer: Trainer, checkpoint: Any, marks: dict[str, 
     """Go on from a checkpoint if there is one."""
     if checkpoint is None or not Path(checkpoint).exists():
         return
-    from rosenblatt._load import load
+    from rosenblatt.learners._load import load
 
     kept = load(
         checkpoint, **({} if type(estimator).__module__.startswith("rosenblatt.") else {"rule": type(estimator)})

@@ -2,7 +2,7 @@
 
 import functools
 
-from rosenblatt.compiling import Kernels, load_module
+from rosenblatt.engine.codegen import Kernels, load_module
 
 __all__ = ["kernels"]
 

@@ -11,9 +11,9 @@ from rosenblatt.data import Encoder, open_stream
 from rosenblatt.data.batch import compact, join
 from rosenblatt.data.encoder import Moments
 from rosenblatt.data.spans import Span
-from rosenblatt.records import kind_of_label
-from rosenblatt.rows import CSR
-from rosenblatt.table import Table
+from rosenblatt.engine.rows import CSR
+from rosenblatt.model.matrix import Table
+from rosenblatt.model.records import kind_of_label
 
 from ._shards import Loaded
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import protocol
-from rosenblatt.memory import DiagonalVariances, FullVariances, ScaleFactors
-from rosenblatt.model import Model
+from rosenblatt.engine import loop
+from rosenblatt.model.extra_state import DiagonalVariances, FullVariances, ScaleFactors
+from rosenblatt.model.linear import Model
 
 from ._kernels import kernels
 from ._partials import Partial, dense
@@ -49,7 +49,7 @@ class Coordinates:
     def start(self) -> list[Array]:
         """What an epoch starts from, flat; the arrays may be those of the model."""
         state = self.model.state
-        return [state.v.ravel(), state.v_bias, state.sums[protocol.SHIFT : protocol.SHIFT + 1]]
+        return [state.v.ravel(), state.v_bias, state.sums[loop.SHIFT : loop.SHIFT + 1]]
 
     def install(self, start: Sequence[Array]) -> None:
         """Begin an epoch there, with all counts at 0."""
@@ -58,7 +58,7 @@ class Coordinates:
         self._restart()
         state.v.ravel()[...] = start[0]
         state.v_bias[...] = start[1]
-        state.sums[protocol.SHIFT] = shift
+        state.sums[loop.SHIFT] = shift
         if self.model.rule.link != "identity":
             self.model._relink(state)
 
@@ -71,9 +71,9 @@ class Coordinates:
         """Set all counts to 0."""
         state = self.model.state
         state.counts[...] = 0
-        shift = float(state.sums[protocol.SHIFT])
+        shift = float(state.sums[loop.SHIFT])
         state.sums[...] = 0.0
-        state.sums[protocol.SHIFT] = shift
+        state.sums[loop.SHIFT] = shift
         self.model._averaged = None
 
     def coordinates(self) -> list[Array]:
@@ -111,7 +111,7 @@ class Coordinates:
         if self.model.rule.link != "identity":
             self._add(totals, share, base)
             return False
-        age = float(self.model.state.sums[protocol.AGE])
+        age = float(self.model.state.sums[loop.AGE])
         both = averages or [np.zeros(0)] * 2
         for total, now, before, average, lag in zip(totals, self.coordinates(), base, both, self.lags(), strict=True):
             kernels().collect(total, share, now, before, average, age, lag)
@@ -132,14 +132,14 @@ class Coordinates:
         elif partial.share > 0.0:
             self.move([dense(part) / partial.share for part in partial.totals])
         for note in partial.notes:
-            state.counts[protocol.EXAMPLES] += note.examples
-            state.counts[protocol.MISTAKES] += note.mistakes
-            state.counts[protocol.UPDATES] += note.updates
-            state.sums[protocol.STEPS] += note.steps
-            state.sums[protocol.REACH] = max(state.sums[protocol.REACH], note.reach)
-            state.sums[protocol.AGE] += note.age
+            state.counts[loop.EXAMPLES] += note.examples
+            state.counts[loop.MISTAKES] += note.mistakes
+            state.counts[loop.UPDATES] += note.updates
+            state.sums[loop.STEPS] += note.steps
+            state.sums[loop.REACH] = max(state.sums[loop.REACH], note.reach)
+            state.sums[loop.AGE] += note.age
         if self.averaging:
-            age = float(state.sums[protocol.AGE])
+            age = float(state.sums[loop.AGE])
             for lag, now, old, total in zip(self.lags(), self.weights(), before, partial.averages, strict=True):
                 lag += age * (now - old) - dense(total)  # noqa: PLW2901 - in place
         self.model._averaged = None
@@ -149,7 +149,7 @@ class Coordinates:
         state = self.model.state
         state.v.ravel()[...] = start[0]
         state.v_bias[...] = start[1]
-        state.sums[protocol.SHIFT] = float(start[2][0])
+        state.sums[loop.SHIFT] = float(start[2][0])
         if self.model.rule.link != "identity":
             self.model._relink(state)
 
@@ -161,7 +161,7 @@ class Coordinates:
         if model.rule.link != "identity":
             both = [logs if model.rule.link == "exp" else np.abs(logs) for logs in (state.v, state.v_bias)]
             top = max(float(np.max(logs, initial=-np.inf)) for logs in both)
-            state.sums[protocol.SHIFT] = top if abs(top) > _FARTHEST else 0.0
+            state.sums[loop.SHIFT] = top if abs(top) > _FARTHEST else 0.0
             model._relink(state)
 
 
@@ -196,7 +196,7 @@ class Shrunk(Coordinates):
         state.v_bias[...] = start[1]
         memory.scale[...] = 1.0
         memory.arrays[2][...] = start[2]
-        memory.arrays[3][...] = state.sums[protocol.AGE]
+        memory.arrays[3][...] = state.sums[loop.AGE]
         memory.started(state.w, state.bias)
 
     def coordinates(self) -> list[Array]:
@@ -219,7 +219,7 @@ class Shrunk(Coordinates):
         self._add(totals, share, base)
         if averages:
             state = self.model.state
-            age = float(state.sums[protocol.AGE])
+            age = float(state.sums[loop.AGE])
             for total, mean, before in zip(averages, self._memory.average(state, age), start[:2], strict=True):
                 total += age * (mean.ravel() - before)  # noqa: PLW2901 - in place
         return False
@@ -231,7 +231,7 @@ class Shrunk(Coordinates):
     def mix(self, partial: Partial) -> None:
         """The same; the sum of the scales is the number of examples, since the scale is 1 here."""
         super().mix(partial)
-        self._memory.arrays[3][...] = self.model.state.sums[protocol.AGE]
+        self._memory.arrays[3][...] = self.model.state.sums[loop.AGE]
 
 
 class _Natural(Coordinates):
@@ -261,7 +261,7 @@ class _Natural(Coordinates):
     ) -> bool:
         """The same."""
         self._add(totals, share, base)
-        age = float(self.model.state.sums[protocol.AGE])
+        age = float(self.model.state.sums[loop.AGE])
         for total, now, before, lag in zip(averages, self.weights(), start, self.lags(), strict=False):
             total += age * (now.astype(np.float64) - before) - lag  # noqa: PLW2901 - in place
         return False

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.table import writable
+from rosenblatt.model.matrix import writable
 
 from ._kernels import kernels
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.rows import CSR
-from rosenblatt.runs import Run
-from rosenblatt.table import Table, writable
+from rosenblatt.engine.rows import CSR
+from rosenblatt.model.matrix import Table, writable
+from rosenblatt.training.history import Run
 
 __all__ = [
     "Facts",

@@ -16,8 +16,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from rosenblatt.model import Model
-from rosenblatt.runs import Run, ShardedEpoch
+from rosenblatt.model.linear import Model
+from rosenblatt.training.history import Run, ShardedEpoch
 
 from ._awaiting import RETRIES, Fetching, Lost
 from ._data import Data

@@ -9,8 +9,8 @@ import numpy as np
 
 from rosenblatt.cli._scoring import describe_strangers
 from rosenblatt.data import Encoder, open_stream
-from rosenblatt.model import Model
-from rosenblatt.table import Table
+from rosenblatt.model.linear import Model
+from rosenblatt.model.matrix import Table
 
 from ._agreement import few, joined_classes, joined_features, known_features
 from ._data import Data

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.rows import CSR
-from rosenblatt.table import Table
+from rosenblatt.engine.rows import CSR
+from rosenblatt.model.matrix import Table
 
 __all__ = ["Batch", "compact", "join"]
 

@@ -8,7 +8,7 @@ import functools
 import hashlib
 from pathlib import Path
 
-from rosenblatt.compiling import Kernels, load_module
+from rosenblatt.engine.codegen import Kernels, load_module
 
 __all__ = ["kernels"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.rows import CSR
+from rosenblatt.engine.rows import CSR
 
 from .compiled import kernels
 from .errors import BadData

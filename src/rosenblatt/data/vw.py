@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit, uint64
 from numpy.typing import NDArray
 
-from rosenblatt.rows import CSR
+from rosenblatt.engine.rows import CSR
 
 from .batch import Batch
 from .compiled import kernels

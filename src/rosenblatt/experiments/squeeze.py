@@ -76,9 +76,9 @@ def squeeze_curves(
     -------
     SqueezeCurves
     """
-    from rosenblatt._trace.proof import find_comparator
     from rosenblatt.learners.voted_perceptron import VotedPerceptron
     from rosenblatt.theory import certify
+    from rosenblatt.trace.proof import find_comparator
 
     signs(y)
     labels = np.asarray(y)

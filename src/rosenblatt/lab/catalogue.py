@@ -41,7 +41,7 @@ def catalogue() -> dict[str, Any]:
 def learners() -> list[dict[str, Any]]:
     """Every learner that can be traced."""
     import rosenblatt
-    from rosenblatt._trace.run import find_learner
+    from rosenblatt.trace.run import find_learner
 
     found = {}
     for public in rosenblatt.__all__:

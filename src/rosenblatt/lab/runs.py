@@ -271,7 +271,7 @@ def _survivors(X: Floats, y: Any, trace: Any, arguments: Body) -> list[Any] | No
 
 def _kernel(X: Floats, arguments: Body) -> Body:
     from rosenblatt import KernelPerceptron
-    from rosenblatt.kernels.functions import resolve_gamma
+    from rosenblatt.dual.functions import resolve_gamma
 
     known = KernelPerceptron().get_params()
     kernel, gamma, degree, coef0 = (arguments.get(key, known[key]) for key in ("kernel", "gamma", "degree", "coef0"))
@@ -280,7 +280,7 @@ def _kernel(X: Floats, arguments: Body) -> Body:
 
 def _band(arguments: Body) -> float | None:
     """The score at which the rule is content, if it asks for more than being right."""
-    from rosenblatt._trace.run import find_learner
+    from rosenblatt.trace.run import find_learner
 
     _, learner = find_learner(arguments["algorithm"])
     own = {key: value for key, value in arguments.items() if key in inspect.signature(learner).parameters}

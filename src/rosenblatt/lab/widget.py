@@ -84,7 +84,7 @@ class Widget(anywidget.AnyWidget):
 
 
 def _state(X: Any, y: Any, algorithm: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    from rosenblatt._trace.run import find_learner
+    from rosenblatt.trace.run import find_learner
 
     from .runs import _problem
 

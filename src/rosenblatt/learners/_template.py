@@ -13,7 +13,7 @@ Departures: every place where this file does not do what the paper says, or "non
 
 from dataclasses import dataclass
 
-from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 
 __all__ = ["Template", "step"]
 

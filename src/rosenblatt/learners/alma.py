@@ -22,7 +22,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 
 __all__ = ["ALMA", "step"]
 

@@ -20,7 +20,7 @@ alpha and beta come from the lead over the top rival and the variance of that le
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 
 __all__ = ["AROW", "step"]
 

@@ -13,7 +13,7 @@ starting weights for as long as they last, and is kept in float64.
 
 from dataclasses import dataclass
 
-from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 
 from .perceptron import step
 

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import protocol
-from rosenblatt.estimator import LinearClassifier, positive
-from rosenblatt.model import Model
-from rosenblatt.table import Table
-from rosenblatt.training import History, Schedule, train
+from rosenblatt.engine import loop
+from rosenblatt.estimators.base import LinearClassifier, positive
+from rosenblatt.model.linear import Model
+from rosenblatt.model.matrix import Table
+from rosenblatt.training.loop import History, Schedule, train
 
 from .perceptron import step
 
@@ -96,7 +96,7 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
 
         def epoch(order: NDArray[np.int64]) -> None:
             nonlocal smallest, steps
-            before = weights.sums[protocol.STEPS]
+            before = weights.sums[loop.STEPS]
             change[...], change_bias[:] = 0.0, 0.0
             model.run(table, y, weight, order)
             if self.variant != "fixed-increment":
@@ -112,9 +112,7 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
                     )
             np.add(weights.w, alpha * change, out=weights.w, casting="same_kind")
             np.add(weights.bias, alpha * change_bias, out=weights.bias)
-            steps += (
-                alpha * (weights.sums[protocol.STEPS] - before) / (1.0 if self.variant == "fixed-increment" else count)
-            )
+            steps += alpha * (weights.sums[loop.STEPS] - before) / (1.0 if self.variant == "fixed-increment" else count)
             smallest = float(np.sum(np.square(change, dtype=np.float64)) + np.sum(change_bias**2)) < self.epsilon**2
 
         schedule = Schedule(max_iter=self.max_iter, tol=None, shuffle=False, verbose=self.verbose)

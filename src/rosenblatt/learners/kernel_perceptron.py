@@ -23,13 +23,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from rosenblatt.checks import as_before_on_failure, check_count, check_tol, check_word
-from rosenblatt.exports import Exports
-from rosenblatt.kernels.functions import resolve_gamma
-from rosenblatt.kernels.model import KernelModel, Settings
-from rosenblatt.kernels.readouts import READOUTS, winners
-from rosenblatt.kernels.rows import Array, Block, Floats, Integers
-from rosenblatt.kernels.streams import (
+from rosenblatt.dual.functions import resolve_gamma
+from rosenblatt.dual.model import KernelModel, Settings
+from rosenblatt.dual.readouts import READOUTS, winners
+from rosenblatt.dual.rows import Array, Block, Floats, Integers
+from rosenblatt.dual.streams import (
     array_row,
     canonical,
     class_numbers,
@@ -39,7 +37,9 @@ from rosenblatt.kernels.streams import (
     not_negative,
     segments,
 )
-from rosenblatt.kernels.training import no_progress, visiting_orders
+from rosenblatt.dual.training import no_progress, visiting_orders
+from rosenblatt.estimators.checks import as_before_on_failure, check_count, check_tol, check_word
+from rosenblatt.estimators.export import Exports
 
 __all__ = ["KernelPerceptron"]
 

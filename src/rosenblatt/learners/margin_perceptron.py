@@ -14,7 +14,7 @@ Departures: none. With b = 0 it is the perceptron.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 
 __all__ = ["MarginPerceptron", "step"]
 

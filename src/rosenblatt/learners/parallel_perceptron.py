@@ -26,10 +26,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
-from rosenblatt.model import Model
-from rosenblatt.parallel import Committee
-from rosenblatt.training import History
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.model.committee import Committee
+from rosenblatt.model.linear import Model
+from rosenblatt.training.loop import History
 
 __all__ = ["ParallelPerceptron", "step"]
 

@@ -15,7 +15,7 @@ Departures: none. From w = 0 the rate `eta0` only scales the weights; it matters
 
 from dataclasses import dataclass
 
-from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 
 __all__ = ["Perceptron", "step"]
 

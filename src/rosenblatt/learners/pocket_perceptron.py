@@ -22,11 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import protocol
-from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
-from rosenblatt.model import Model
-from rosenblatt.table import Table
-from rosenblatt.training import History, train, wrong
+from rosenblatt.engine import loop
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.model.linear import Model
+from rosenblatt.model.matrix import Table
+from rosenblatt.training.loop import History, train, wrong
 
 from .perceptron import step
 
@@ -73,11 +73,11 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
             missed = wrong(model.raw_scores(table, state.w, state.bias, rows), y[rows], self.on_zero)
             mistakes = float(weight[rows][missed].sum() if weight.size else missed.sum())
             if mistakes < fewest:
-                fewest, pocket_run = mistakes, int(counts[protocol.RUN])
+                fewest, pocket_run = mistakes, int(counts[loop.RUN])
                 pocket = (state.w.copy(), state.bias.copy())
 
         def epoch(order: NDArray[np.int64]) -> None:
-            counts[protocol.GOAL] = max(pocket_run, int(counts[protocol.RUN])) + 1
+            counts[loop.GOAL] = max(pocket_run, int(counts[loop.RUN])) + 1
             model.run(table, y, weight, order, on_run=ratchet)
 
         ratchet()

@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rosenblatt.estimator import LinearClassifier, OnlineParameters
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters
 
 __all__ = ["ROMMA", "step"]
 

@@ -19,7 +19,7 @@ of weight c counts as c examples in one. With many classes each has a Σ of its 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 
 __all__ = ["SecondOrderPerceptron", "step"]
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import protocol
-from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
-from rosenblatt.support import Support
+from rosenblatt.engine import loop
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.model.vote_log import Support
 
 from .perceptron import step
 
@@ -66,7 +66,7 @@ class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0,
     @property
     def survived_(self) -> NDArray[np.float64]:
         """How many examples each weight vector lasted: first the starting one, then the one after each mistake."""
-        return self._updates("survived_").survived(float(self.model_.state.sums[protocol.AGE]))
+        return self._updates("survived_").survived(float(self.model_.state.sums[loop.AGE]))
 
     @property
     def coef_(self) -> NDArray[Any]:

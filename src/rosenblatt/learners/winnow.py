@@ -19,7 +19,7 @@ weights, and steps are shared as the scheme says, in logarithms.
 from dataclasses import dataclass
 from typing import Any
 
-from rosenblatt.estimator import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 
 __all__ = ["Winnow", "step"]
 

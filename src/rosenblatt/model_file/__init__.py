@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.compiling import step_source
-from rosenblatt.model import Model
+from rosenblatt.engine.codegen import step_source
+from rosenblatt.model.linear import Model
 
 from .container import FORMAT, from_bytes, read_file, to_bytes, write_file
 from .cores import kernel_from_values, kernel_values, linear_from_values, linear_values

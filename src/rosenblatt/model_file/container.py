@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt._version import __version__
-from rosenblatt.atomic import replacing
+from rosenblatt.model_file.atomic import replacing
 
 from .tree import BadModel, Tensors
 

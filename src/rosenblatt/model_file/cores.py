@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import protocol
-from rosenblatt.compiling import step_parameters
-from rosenblatt.model import Model, Rule
-from rosenblatt.support import Support
+from rosenblatt.engine import loop
+from rosenblatt.engine.codegen import step_parameters
+from rosenblatt.model.linear import Model, Rule
+from rosenblatt.model.vote_log import Support
 
 from .tree import BadModel
 
@@ -134,8 +134,8 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     _check(isinstance(stored, list) and len(stored) == len(wanted), "what the rule keeps besides its weights")
     for number, target in enumerate(wanted):
         target[...] = _array(stored[number], "what the rule keeps besides its weights", "f", target.shape)
-    model.state.counts[protocol.LOGGED] = 0
-    model.state.counts[protocol.POSITION] = 0
+    model.state.counts[loop.LOGGED] = 0
+    model.state.counts[loop.POSITION] = 0
     if model.support is not None:
         _fill_support(model.support, support, model.vectors, count)
     model.state = model.state
@@ -210,7 +210,7 @@ _EVENTS = ("event_row", "event_time", "event_tau", "event_score", "event_self")
 
 def kernel_values(model: Any) -> Values:
     """A kernel perceptron as plain values; a kernel of the user's own is left out."""
-    from rosenblatt.kernels.machine import Machine
+    from rosenblatt.dual.machine import Machine
 
     machine = model.machine
     settings = {field.name: getattr(model.settings, field.name) for field in dataclasses.fields(model.settings)}
@@ -235,10 +235,10 @@ def kernel_values(model: Any) -> Values:
 
 def kernel_from_values(values: Values, kernel: Any, features: int) -> Any:
     """The kernel perceptron of these values; `kernel` stands for one of the user's own."""
-    from rosenblatt.kernels.machine import Machine
-    from rosenblatt.kernels.model import KernelModel, Settings
-    from rosenblatt.kernels.rows import Block
-    from rosenblatt.kernels.schemes import OnZero
+    from rosenblatt.dual.machine import Machine
+    from rosenblatt.dual.model import KernelModel, Settings
+    from rosenblatt.dual.rows import Block
+    from rosenblatt.dual.schemes import OnZero
 
     settings = dict(values["settings"])
     _check(settings["kernel"] is None or isinstance(settings["kernel"], str), "the kernel")

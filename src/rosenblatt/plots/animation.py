@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rosenblatt._trace import Step, Trace, trace
-from rosenblatt._trace.tables import number, vector
+from rosenblatt.trace import Step, Trace, trace
+from rosenblatt.trace.tables import number, vector
 
 from ._page import PAGE
 from ._style import BLACK, COLOURS, MARKERS, class_style, pyplot

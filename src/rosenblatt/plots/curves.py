@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rosenblatt._trace import Trace
 from rosenblatt.experiments import LossCurves, SqueezeCurves, loss_curves, losses_per_epoch, squeeze_curves
 from rosenblatt.experiments._checks import signs
+from rosenblatt.trace import Trace
 
 from ._style import BLACK, COLOURS, GREY, MARKERS, Drawing
 

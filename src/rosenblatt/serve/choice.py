@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.checks import is_real
+from rosenblatt.estimators.checks import is_real
 from rosenblatt.learners import find, names
 from rosenblatt.serve.examples import Refused
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import orjson
 
-from rosenblatt._progressive import learn_records
 from rosenblatt.serve.choice import new_estimator
 from rosenblatt.serve.events import Event, Limits, Lines, Pending, Requests
 from rosenblatt.serve.examples import LARGEST, Refused, checked_id, checked_label, expanded
 from rosenblatt.serve.teaching import Taught
+from rosenblatt.training.progressive import learn_records
 
 __all__ = ["Served"]
 

@@ -4,8 +4,8 @@ import dataclasses
 from typing import Any
 
 from rosenblatt._version import __version__
+from rosenblatt.engine.multiclass import SCHEMES
 from rosenblatt.learners import find, names
-from rosenblatt.multiclass import SCHEMES
 from rosenblatt.serve.choice import range_of
 from rosenblatt.serve.events import Limits
 from rosenblatt.serve.examples import LARGEST, LONGEST_ID, LONGEST_LABEL, LONGEST_NAME, NAME

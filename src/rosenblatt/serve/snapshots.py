@@ -7,7 +7,7 @@ import numpy as np
 import orjson
 
 from rosenblatt import model_file
-from rosenblatt._load import restore
+from rosenblatt.learners._load import restore
 from rosenblatt.model_file import Saved
 from rosenblatt.serve.events import Limits, Pending
 from rosenblatt.serve.learner import Served

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt._progressive import Pupil
-from rosenblatt.model import Model
+from rosenblatt.model.linear import Model
 from rosenblatt.serve.examples import Refused
+from rosenblatt.training.progressive import Pupil
 
 __all__ = ["Taught"]
 

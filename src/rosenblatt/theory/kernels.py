@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rosenblatt.caching import compiled
+from rosenblatt.engine.jit import compiled
 
 __all__ = ["combine", "lowest", "perceptron", "settle", "take_in"]
 

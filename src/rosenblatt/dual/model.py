@@ -1,0 +1,208 @@
+"""A kernel perceptron without scikit-learn: examples and class numbers in, scores out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.dual.budgets import POLICIES, BudgetMachine
+from rosenblatt.dual.functions import Kernel, make_kernel
+from rosenblatt.dual.machine import Machine, columns_for
+from rosenblatt.dual.readouts import READOUTS, coefficients, decide, linear_scores
+from rosenblatt.dual.rows import Block, Floats, Integers
+from rosenblatt.dual.schemes import ON_ZERO, SCHEMES, OnZero
+from rosenblatt.dual.training import BLOCK_SIZE, Epochs, learn_stream, margins
+from rosenblatt.training.interrupt import asked_to_stop
+
+# Overflow is found in the scores and raised as an error: NumPy need not warn of it first.
+QUIET = np.errstate(over="ignore", invalid="ignore")
+
+
+def _one_of(name: str, value: object, allowed: Iterable[str], advice: str) -> None:
+    words = tuple(allowed)
+    if value not in words:
+        quoted = ", ".join(f'"{word}"' for word in words)
+        raise ValueError(f"`{name}` of KernelPerceptron must be one of {quoted}; got {value!r}. {advice}")
+
+
+def _whole(name: str, value: Any, advice: str) -> None:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"`{name}` of KernelPerceptron must be a whole number of at least 1; got {value!r}. {advice}")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a kernel perceptron is told before it sees data; see `KernelPerceptron` for the meanings."""
+
+    kernel: str | Callable[[Any, Any], Any] = "poly"
+    degree: int = 3
+    gamma: float = 1.0
+    coef0: float = 1.0
+    multiclass: str = "max"
+    on_zero: str = "update"
+    budget: int | None = None
+    budget_policy: str = "random"
+    eta: float = 0.1
+    seed: int = 0
+    block_size: int = BLOCK_SIZE
+
+    def __post_init__(self) -> None:
+        _one_of("multiclass", self.multiclass, SCHEMES, 'Freund & Schapire used "ovr".')
+        _one_of("on_zero", self.on_zero, ON_ZERO, 'The usual rule is "update".')
+        _one_of("budget_policy", self.budget_policy, POLICIES, "It only matters with a `budget`.")
+        _whole("block_size", self.block_size, "It changes speed and memory, not the mistakes.")
+        if self.budget is not None:
+            _whole("budget", self.budget, "Use None to keep every mistake.")
+        if not self.eta > 0:
+            raise ValueError(
+                f"`eta` of KernelPerceptron must be greater than 0; got {self.eta!r}. "
+                "Smaller values project less and keep more support rows."
+            )
+
+    def build_kernel(self) -> Kernel:
+        """Make the kernel function, its parameters checked."""
+        return make_kernel(self.kernel, self.degree, self.gamma, self.coef0)
+
+    def build_machine(self, n_classes: int) -> Machine | BudgetMachine:
+        """Make an empty machine."""
+        scheme, on_zero = SCHEMES[self.multiclass], ON_ZERO[self.on_zero]
+        columns, keep_rows = columns_for(n_classes), self.kernel != "precomputed"
+        if self.budget is None:
+            return Machine(scheme, on_zero, columns, keep_rows)
+        return POLICIES[self.budget_policy](
+            scheme, on_zero, columns, keep_rows, budget=int(self.budget), seed=self.seed, eta=float(self.eta)
+        )
+
+
+class KernelModel:
+    """Learns class numbers from blocks of rows, and scores new ones.
+
+    Attributes
+    ----------
+    machine : Machine or BudgetMachine
+        The support rows and updates.
+    epochs : list of int
+        Mistakes of each pass of the last `fit`.
+    """
+
+    def __init__(self, settings: Settings, n_classes: int) -> None:
+        self.settings = settings
+        self.kernel = settings.build_kernel()
+        self.machine = settings.build_machine(n_classes)
+        self.n_classes = n_classes
+        self.epochs: list[int] = []
+
+    def _refuse_standstill(self) -> None:
+        if self.machine.on_zero == OnZero.KEEP and len(self.machine.rows) == 0:
+            raise ValueError(
+                '`on_zero` of KernelPerceptron must be "update" or "positive" to start from zero weights; got "keep", '
+                'under which a score of 0 is never a mistake and nothing would ever be learned. Use on_zero="update".'
+            )
+
+    @QUIET
+    def fit(
+        self,
+        data: Block,
+        y: Integers,
+        weight: Floats,
+        orders: Iterable[Integers],
+        enough: Callable[[list[int]], bool],
+    ) -> bool:
+        """Pass over a set until a pass makes no update or `enough(mistakes per pass)`; is it separated?."""
+        self._refuse_standstill()
+        machine = self.machine
+        passes: Epochs | None = None
+        if isinstance(machine, Machine):
+            passes = Epochs(machine, self.kernel, data, y, weight, self.settings.block_size)
+        for order in orders:
+            updates = machine.n_updates
+            if passes is not None:
+                self.epochs.append(passes.run(order))
+            else:
+                assert isinstance(machine, BudgetMachine)
+                size = self.settings.block_size
+                self.epochs.append(machine.learn(self.kernel, data.take(order), y[order], weight[order], size))
+            if machine.n_updates == updates or enough(self.epochs) or asked_to_stop():
+                break
+        return passes.separates() if passes is not None else self._separates(data, y)
+
+    @QUIET
+    def learn(self, data: Block, y: Integers, weight: Floats) -> int:
+        """Learn new examples in the order received; return the mistakes. After an error `restore` a snapshot."""
+        self._refuse_standstill()
+        machine, size = self.machine, self.settings.block_size
+        if isinstance(machine, BudgetMachine):
+            numbered = Block(data.rows, data.sq_norms, machine.n_seen + np.arange(len(data)))
+            return machine.learn(self.kernel, numbered, y, weight, size)
+        return learn_stream(machine, self.kernel, data, y, weight, size)
+
+    def snapshot(self, single: bool) -> Any:
+        """What `restore` needs to undo a failed `learn` (of a single example: a budget then needs no copies)."""
+        machine = self.machine
+        if isinstance(machine, Machine):
+            return machine.mark(), machine.columns, self.n_classes
+        # A single example is checked before anything moves.
+        return (dict(machine.__dict__) if single else copy.deepcopy(machine.__dict__)), self.n_classes
+
+    def restore(self, snapshot: Any) -> None:
+        """Go back to a snapshot."""
+        machine = self.machine
+        if isinstance(machine, Machine):
+            mark, columns, self.n_classes = snapshot
+            machine.rewind(mark, columns)
+        else:
+            kept, self.n_classes = snapshot
+            machine.__dict__.update(kept)
+
+    def set_on_zero(self, word: str) -> None:
+        """Change what a score of 0 counts as from now on."""
+        _one_of("on_zero", word, ON_ZERO, 'The usual rule is "update".')
+        self.machine.on_zero = ON_ZERO[word]
+
+    def grow(self, n_classes: int) -> None:
+        """Make room for more classes."""
+        self.machine.grow(n_classes)
+        self.n_classes = n_classes
+
+    @QUIET
+    def decide(self, data: Block, readout: str, normalize: bool) -> Floats:
+        """Scores of new examples, shape (n, columns)."""
+        _one_of("readout", readout, READOUTS, "All three can be read from one training run.")
+        machine = self.machine
+        if isinstance(machine, Machine):
+            return decide(machine, self.kernel, data, readout, normalize)
+        self._refuse_history(readout)
+        return linear_scores(machine, self.kernel, data, self.dual(readout, normalize))
+
+    def dual(self, readout: str = "last", normalize: bool = False) -> Floats:
+        """Coefficient of every support row for every column."""
+        machine = self.machine
+        if isinstance(machine, Machine):
+            return coefficients(machine, readout, normalize)
+        self._refuse_history(readout)
+        if not normalize or len(machine.rows) == 0:
+            return machine.dual
+        support = machine.rows.slice(0, len(machine.rows))
+        squared = (machine.dual * linear_scores(machine, self.kernel, support, machine.dual)).sum(axis=0)
+        if self.settings.multiclass != "ovr":
+            squared = np.full_like(squared, squared.sum())
+        return machine.dual / np.sqrt(np.where(squared > 0.0, squared, 1.0))
+
+    def _refuse_history(self, readout: str) -> None:
+        if readout != "last":
+            raise ValueError(
+                f'`readout` of KernelPerceptron must be "last" when there is a `budget`; got {readout!r}, which needs '
+                "the rows that a budget forgets. Use budget=None to average or vote."
+            )
+
+    def _separates(self, data: Block, y: Integers) -> bool:
+        size = self.settings.block_size
+        for start in range(0, len(data), size):
+            part = slice(start, start + size)
+            if (margins(self.decide(data.take(part), "last", False), y[part]) <= 0.0).any():
+                return False
+        return True

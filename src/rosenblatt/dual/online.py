@@ -1,0 +1,128 @@
+"""The blocked online loop: one-by-one answers at matrix-multiply speed.
+
+Scores of a block as of its start come from one matrix product against the support set. Inside the block a compiled loop
+visits the examples in order and, after each mistake, corrects the block's scores with a row of the block's own kernel
+matrix. The mistakes are those of the one-by-one algorithm (exactly so wherever the sums are exact).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rosenblatt.dual.functions import Kernel
+from rosenblatt.dual.machine import Machine
+from rosenblatt.dual.rows import Block, Floats, Integers
+from rosenblatt.dual.schemes import correction
+from rosenblatt.engine.jit import compiled
+
+TILE = 4096  # support rows per matrix product: bounds memory to block size x TILE kernel values
+
+
+class NotFiniteError(ValueError):
+    """A kernel value or a score is NaN or infinite."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} of KernelPerceptron must be finite numbers; got NaN or infinity. "
+            "Scale the features down, lower `degree` or `gamma`, or check the kernel function; the model is unchanged."
+        )
+
+
+@compiled()
+def learn_block(
+    scores: Floats,
+    gram: Floats,
+    y: Integers,
+    weight: Floats,
+    scheme: int,
+    on_zero: int,
+    position: Integers,
+    taus: Floats,
+    seen: Floats,
+) -> tuple[int, int]:
+    """Visit a block in order; return (number of updates, number of mistakes), or -1 updates if a score is not finite.
+
+    Parameters
+    ----------
+    scores : array of shape (B, K), changed in place
+        Scores as of the block's start; afterwards those as of its end.
+    gram : array of shape (B, B)
+        Kernel values of the block with itself.
+    position, taus, seen : arrays for the answer
+        Which example each update was for, what it added to each class, and the scores it saw.
+    """
+    updates = 0
+    mistakes = 0
+    tau = np.empty(scores.shape[1])
+    for i in range(np.uint64(scores.shape[0])):
+        for k in range(scores.shape[1]):
+            if not np.isfinite(scores[i, k]):
+                return -1, 0
+        wrong = correction(scores[i], y[i], scheme, on_zero, tau)
+        if wrong == 0:
+            continue
+        mistakes += wrong
+        position[updates] = i
+        taus[updates] = tau * weight[i]
+        seen[updates] = scores[i]
+        updates += 1
+        for k in range(np.uint64(scores.shape[1])):
+            if tau[k] != 0.0:
+                step = tau[k] * weight[i]
+                # Earlier examples are corrected too: their scores are kept for the next epoch.
+                for j in range(np.uint64(scores.shape[0])):
+                    scores[j, k] += step * gram[i, j]
+    return updates, mistakes
+
+
+def add_scores(kernel: Kernel, block: Block, machine: Machine, scores: Floats) -> None:
+    """Add the scores of a block under the present weights."""
+    dual = machine.dual.view
+    for start in range(0, len(dual), TILE):
+        stop = min(start + TILE, len(dual))
+        scores += kernel(block, machine.rows.slice(start, stop)) @ dual[start:stop]
+
+
+def add_scores_since(kernel: Kernel, block: Block, machine: Machine, since: Integers, scores: Floats) -> None:
+    """Add what the updates from number since[i] on have changed in the score of example i."""
+    first, last = int(since.min()), len(machine.event_row)
+    uneven = int(since.max()) > first
+    for start in range(first, last, TILE):
+        stop = min(start + TILE, last)
+        values = kernel(block, machine.rows.take(machine.event_row.view[start:stop]))
+        if uneven:
+            values[np.arange(start, stop)[None, :] < since[:, None]] = 0.0
+        scores += values @ machine.event_tau.view[start:stop]
+
+
+def learn(
+    machine: Machine, kernel: Kernel, block: Block, y: Integers, weight: Floats, scores: Floats, row_of: Integers
+) -> int:
+    """Learn a block whose scores are known; return the number of mistakes.
+
+    Parameters
+    ----------
+    scores : array of shape (B, K), changed in place
+        Scores as of the block's start; afterwards those as of its end.
+    row_of : array of shape (n,), changed in place
+        For every example number, its row among the support rows or -1: a repeated mistake keeps one row.
+    """
+    gram = kernel(block, block)
+    if not np.isfinite(gram).all():
+        raise NotFiniteError("The kernel values")
+    size, columns = scores.shape
+    position = np.empty(size, dtype=np.int64)
+    taus, seen = np.empty((size, columns)), np.empty((size, columns))
+    mistakes: int
+    count, mistakes = learn_block(
+        scores, gram, y, weight, int(machine.scheme), int(machine.on_zero), position, taus, seen
+    )
+    if count < 0:
+        raise NotFiniteError("The scores")
+    position = position[:count]
+    machine.add_updates(
+        block, position, row_of, taus[:count], seen[:count], gram[position, position], machine.n_seen + position
+    )
+    machine.n_seen += size
+    machine.n_mistakes += mistakes
+    return mistakes

@@ -1,0 +1,101 @@
+"""Rows and labels as they come from outside, made ready for the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from rosenblatt.dual.rows import Array, Floats, Integers
+
+
+def canonical(rows: Any) -> Any:
+    """Sum duplicate entries of a CSR matrix on a copy; other rows are returned as they are."""
+    if not sp.issparse(rows):
+        return np.ascontiguousarray(rows)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def not_negative(weight: Floats) -> Floats:
+    """Sample weights, refused if one is below 0."""
+    if (weight < 0).any():
+        raise ValueError(
+            f"`sample_weight` of KernelPerceptron must be at least 0; got {weight.min():g}. "
+            "Use 0 to leave an example out."
+        )
+    return weight
+
+
+def join_classes(known: Array, new: Array) -> Array:
+    """Known classes followed by the new ones, without repeating any."""
+    new = np.atleast_1d(new)
+    if len(known) == 0:
+        return new
+    if (known.dtype.kind in "US") != (new.dtype.kind in "US"):
+        raise ValueError(
+            f"The labels of KernelPerceptron must be all text or all numbers; got {new[0]!r} after {known[0]!r}. "
+            "Convert the labels to one type."
+        )
+    return np.concatenate([known, new[~np.isin(new, known)]])
+
+
+def segments(labels: Array, known: Array) -> Iterator[tuple[slice, Array]]:
+    """Cut a stream where a new class arrives: (examples, classes known to them), in order."""
+    found, first = np.unique(labels, return_index=True)
+    fresh = np.sort(first[~np.isin(found, known)] if len(known) else first)
+    start = 0
+    for arrival in fresh:
+        if arrival > start:
+            yield slice(start, arrival), known
+        known = join_classes(known, labels[arrival : arrival + 1])
+        start = arrival
+    if start < len(labels):
+        yield slice(start, len(labels)), known
+
+
+def class_numbers(labels: Array, known: Array) -> Integers:
+    """Positions of labels in the known classes, which need not be sorted."""
+    order = np.argsort(known)
+    return order[np.searchsorted(known, labels, sorter=order)].astype(np.int64)
+
+
+def extend_vocabulary(vocabulary: Mapping[Any, int], names: Any) -> dict[Any, int]:
+    """A vocabulary with the names not met before at its end."""
+    grown = dict(vocabulary)
+    for name in names:
+        grown.setdefault(name, len(grown))
+    return grown
+
+
+def dict_row(x: Mapping[Any, float], vocabulary: Mapping[Any, int]) -> Any:
+    """One CSR row from named values; names outside the vocabulary have no weight and are left out."""
+    known = [(vocabulary[name], float(value)) for name, value in x.items() if name in vocabulary]
+    indices = np.array([i for i, _ in known], dtype=np.int64)
+    values = np.array([v for _, v in known], dtype=np.float64)
+    return _finite(sp.csr_array((values, indices, np.array([0, len(known)])), shape=(1, len(vocabulary))), values)
+
+
+def array_row(x: Any, width: int | None) -> Any:
+    """One dense row from a 1-D array of the right length."""
+    row = np.asarray(x)
+    row = row.astype(row.dtype if row.dtype in (np.float32, np.float64) else np.float64, copy=False)
+    if row.ndim != 1 or (width is not None and len(row) != width):
+        wanted = "any length" if width is None else f"{width} values"
+        raise ValueError(
+            f"x of KernelPerceptron must be a 1-D array of {wanted}, or a dict; got shape {row.shape}. "
+            "Use partial_fit or predict for several rows."
+        )
+    return _finite(row[None, :], row)
+
+
+def _finite(row: Any, values: Array) -> Any:
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "x of KernelPerceptron must hold finite numbers; got NaN or infinity. Fill or drop missing values first."
+        )
+    return row

@@ -1,0 +1,129 @@
+"""Passes over a training set: several epochs with kept scores, or one pass over a stream's next chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rosenblatt.dual.functions import Kernel
+from rosenblatt.dual.machine import Machine
+from rosenblatt.dual.online import NotFiniteError, add_scores, add_scores_since, learn
+from rosenblatt.dual.rows import Block, Floats, Integers
+from rosenblatt.dual.schemes import top_rival
+from rosenblatt.training.interrupt import asked_to_stop
+
+BLOCK_SIZE = 512
+
+
+def blocks(order: Integers, size: int) -> Iterator[Integers]:
+    """Cut an order of visits into blocks."""
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
+
+
+def visiting_orders(
+    kept: Integers, shuffle: bool | str, random: np.random.RandomState, max_iter: int
+) -> Iterator[Integers]:
+    """The order of each pass: as given, freshly shuffled, or drawn with replacement."""
+    for _ in range(max_iter):
+        if shuffle == "replacement":
+            yield kept[random.randint(len(kept), size=len(kept))]
+        else:
+            yield kept[random.permutation(len(kept))] if shuffle else kept
+
+
+def no_progress(mistakes: list[int], n: int, tol: float, patience: int) -> bool:
+    """Has the share of mistakes not fallen by `tol` for `patience` passes?"""
+    best, stale = np.inf, 0
+    for count in mistakes:
+        stale = stale + 1 if count / n > best - tol else 0
+        best = min(best, count / n)
+    return stale >= patience
+
+
+@dataclass
+class Epochs:
+    """Repeated passes over one set.
+
+    The score of every example is kept together with the number of updates it knows of, so that a later epoch needs the
+    kernel values only of the updates made since the last visit, not of the whole support set. Late epochs, which make
+    few mistakes, become cheap; the mistakes are the same.
+    """
+
+    machine: Machine
+    kernel: Kernel
+    data: Block
+    y: Integers
+    weight: Floats
+    block_size: int = BLOCK_SIZE
+    scores: Floats = field(init=False)
+    since: Integers = field(init=False)
+    row_of: Integers = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.data)
+        self.scores = np.zeros((n, self.machine.columns))
+        self.since = np.zeros(n, dtype=np.int64)
+        self.row_of = np.full(n, -1, dtype=np.int64)
+
+    def run(self, order: Integers) -> int:
+        """Learn the examples in this order; return the number of mistakes."""
+        mistakes = 0
+        for which in blocks(order, self.block_size):
+            block = self.data.take(which)
+            scores = self._current(block, which)
+            mistakes += learn(self.machine, self.kernel, block, self.y[which], self.weight[which], scores, self.row_of)
+            self.scores[which] = scores
+            self.since[which] = len(self.machine.event_row)
+            if asked_to_stop():
+                break
+        return mistakes
+
+    def separates(self) -> bool:
+        """Do the present weights get every example strictly right? Stops at the first that they do not."""
+        for which in blocks(np.arange(len(self.data)), self.block_size):
+            scores = self._current(self.data.take(which), which)
+            if not np.isfinite(scores).all():
+                raise NotFiniteError("The scores")
+            if (margins(scores, self.y[which]) <= 0.0).any():
+                return False
+        return True
+
+    def _current(self, block: Block, which: Integers) -> Floats:
+        """Scores of these examples under the present weights."""
+        scores = self.scores[which]
+        since = self.since[which]
+        if len(self.machine.event_row) - since.min() < len(self.machine.rows):
+            add_scores_since(self.kernel, block, self.machine, since, scores)
+        else:  # more updates to add than rows there are: start again
+            scores[:] = 0.0
+            add_scores(self.kernel, block, self.machine, scores)
+        return scores
+
+
+def margins(scores: Floats, y: Integers) -> Floats:
+    """How far each example is on the right side: y·s for two classes, else the lead over the best rival."""
+    if scores.shape[1] == 1:
+        return np.where(y == 1, scores[:, 0], -scores[:, 0])
+    rivals = np.array([top_rival(row, label) for row, label in zip(scores, y, strict=True)], dtype=np.int64)
+    each = np.arange(len(y))
+    return scores[each, y] - scores[each, rivals]
+
+
+def learn_stream(
+    machine: Machine, kernel: Kernel, data: Block, y: Integers, weight: Floats, block_size: int = BLOCK_SIZE
+) -> int:
+    """Learn new examples in the order received, each a support row of its own; return the number of mistakes."""
+    row_of = np.full(len(data), -1, dtype=np.int64)
+    local = Block(data.rows, data.sq_norms, np.arange(len(data), dtype=np.int64))
+    first, before = len(machine.rows), machine.n_seen
+    mistakes = 0
+    for which in blocks(np.arange(len(data)), block_size):
+        block = local.take(slice(int(which[0]), int(which[-1]) + 1))
+        scores = np.zeros((len(block), machine.columns))
+        add_scores(kernel, block, machine, scores)
+        mistakes += learn(machine, kernel, block, y[which], weight[which], scores, row_of)
+    machine.rows.ids[first:] += before
+    return mistakes

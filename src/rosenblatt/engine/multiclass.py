@@ -1,0 +1,52 @@
+"""How K weight vectors share one mistake.
+
+`share` fills in, for one example, which classes move and by how much per unit step: the true class gains 1 and its
+rivals lose as the scheme says. The return value is how many classes move; the true class comes first, the top rival second.
+"""
+
+from typing import Any
+
+from numba import njit, uint64
+
+from .jit import NOGIL
+
+__all__ = ["ALL", "MAX", "ONE_VS_REST", "PROPORTIONAL", "SCHEMES", "UNIFORM", "share", "top_rival"]
+
+MAX, ALL, UNIFORM, PROPORTIONAL, ONE_VS_REST = range(5)
+
+SCHEMES = {"max": MAX, "all": ALL, "uniform": UNIFORM, "proportional": PROPORTIONAL, "ovr": ONE_VS_REST}
+"""The words that users type. `ovr` trains K binary learners and shares nothing."""
+
+
+@njit(**NOGIL)
+def top_rival(scores: Any, true: Any) -> Any:
+    """The class other than the true one with the highest score; the first of them if they tie."""
+    rival = uint64(1) if true == 0 else uint64(0)
+    for k in range(rival + uint64(1), uint64(scores.size)):
+        if scores[k] > scores[rival] and k != true:
+            rival = k
+    return rival
+
+
+@njit(**NOGIL)
+def share(scheme: Any, scores: Any, true: Any, rival: Any, columns: Any, amounts: Any) -> Any:
+    """Who moves, and how far for a step of 1: the true class by +1, its rivals by -1 in all (for `all`, by -1 each)."""
+    columns[0], amounts[0] = true, 1.0
+    columns[1], amounts[1] = rival, -1.0
+    if scheme == MAX:
+        return 2
+    count = 2
+    excess = scores[rival] - scores[true]
+    total = max(excess, 0.0)
+    for k in range(uint64(scores.size)):
+        if k not in (true, rival) and (scheme == ALL or scores[k] >= scores[true]):
+            columns[count], amounts[count] = k, -1.0
+            total += scores[k] - scores[true]
+            count += 1
+    if scheme == UNIFORM or (scheme == PROPORTIONAL and not total > 0.0):
+        for c in range(1, count):
+            amounts[c] = -1.0 / (count - 1)
+    elif scheme == PROPORTIONAL:
+        for c in range(1, count):
+            amounts[c] = -(scores[columns[c]] - scores[true]) / total
+    return count

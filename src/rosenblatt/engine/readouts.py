@@ -1,0 +1,141 @@
+"""What a run is read out as: the last weights, their average, a vote among all of them, or the best kept in a pocket.
+
+All four come from one and the same training run. The last weights are the state itself; the average is one extra vector
+away from it; the vote is recomputed from the log of updates, whose running sum is every weight vector that ever was.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit, uint64
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from .jit import NOGIL
+from .rows import dot, dots, row
+
+__all__ = ["average", "guess_by_average", "score_many", "score_two", "vote_many", "vote_two"]
+
+
+def average(w: NDArray[Any], u: NDArray[np.float64], examples: float) -> NDArray[np.float64]:
+    """The mean of the weights in force after each example, each counted by its weight.
+
+    A step of size δ made after `age` examples is missing from the first `age` weight vectors, so the mean is
+    ``w - Σ age·δ / examples``.
+    """
+    return np.asarray(w, dtype=np.float64) - (u / examples if examples else 0.0)
+
+
+def guess_by_average(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
+    """guesses[t] = the class that the average so far gives row order[t]; `ages`: one for all vectors, or one for each."""
+
+
+@overload(guess_by_average, jit_options=NOGIL)
+def _guess_by_average(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> Any:
+    def two(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
+        x = row(X, order[t])
+        lag = np.float64(dot(weights.u, x)) + weights.u_bias[0]
+        score = ages[0] * (np.float64(dot(weights.w, x)) + weights.bias[0]) - lag
+        guesses[t] = 1 if score >= 0.0 else 0
+
+    def many(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
+        best, top = 0, -math.inf
+        dots(weights.u, X, order[: t + 1], t, weights.tile)
+        for k in range(uint64(weights.bias.size)):
+            weights.lagged[k] = np.float64(weights.tile[0, k]) + weights.u_bias[k]
+        dots(weights.w, X, order[: t + 1], t, weights.tile)
+        for k in range(uint64(weights.bias.size)):
+            score = ages[k % ages.size] * (np.float64(weights.tile[0, k]) + weights.bias[k]) - weights.lagged[k]
+            if score > top:
+                best, top = k, score
+        guesses[t] = best
+
+    kinds = dict(zip(weights.fields, weights.types, strict=True))
+    return two if kinds["w"].ndim == 1 else many
+
+
+@njit(_nrt=False, **NOGIL)
+def score_two(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
+    """out[t] = <w, x> + bias; the first row whose score is not finite, or -1."""
+    bad = -1
+    for t in range(order.size):
+        out[t] = np.float64(dot(w, row(X, order[t]))) + bias[0]
+        if bad < 0 and not math.isfinite(out[t]):
+            bad = t
+    return bad
+
+
+@njit(_nrt=False, **NOGIL)
+def score_many(w: Any, bias: Any, X: Any, order: Any, out: Any, tile: Any) -> Any:
+    """out[t, k] = <w_k, x> + bias_k; the first row with a score that is not finite, or -1. `tile`: room for TILE rows."""
+    bad = -1
+    t = 0
+    while t < order.size:
+        for r in range(dots(w, X, order, t, tile)):
+            check = 0.0
+            for k in range(uint64(out.shape[1])):
+                out[t, k] = np.float64(tile[r, k]) + bias[k]
+                check += out[t, k] * 0.0
+            if bad < 0 and check != 0.0:
+                bad = t
+            t += 1
+    return bad
+
+
+@njit(**NOGIL)
+def vote_two(products: Any, entries: Any, steps: Any, survived: Any, bias: Any, scores: Any, votes: Any) -> None:
+    """Let every weight vector of a run vote on a block of examples.
+
+    ``products[e, r]`` is the inner product of support row e and example r; update m added ``steps[m, 0]`` times support row
+    ``entries[m]`` and then survived ``survived[m]`` examples. `scores` enters as the scores of the starting weights and is
+    carried along; `votes` receives Σ survived · sign(score), where a score of exactly 0 casts no vote.
+    """
+    for m in range(entries.size):
+        product = products[entries[m]]
+        step = steps[m, 0]
+        count = survived[m]
+        for r in range(uint64(votes.shape[1])):
+            score = scores[0, r] + step * (product[r] + bias)
+            scores[0, r] = score
+            votes[0, r] += count if score > 0.0 else (-count if score < 0.0 else 0.0)
+
+
+@njit(**NOGIL)
+def vote_many(
+    products: Any, entries: Any, steps: Any, survived: Any, bias: Any, separate: Any, scores: Any, votes: Any
+) -> None:
+    """The same for many classes: a weight matrix votes for its top class, and not at all if two are level at the top.
+
+    With `separate` each class has a vote of its own on its own sign, as in one-vs-rest.
+    """
+    classes = scores.shape[0]
+    for m in range(entries.size):
+        product = products[entries[m]]
+        count = survived[m]
+        for k in range(classes):
+            step = steps[m, k]
+            if step != 0.0:
+                for r in range(uint64(votes.shape[1])):
+                    scores[k, r] += step * (product[r] + bias)
+        if separate:
+            for k in range(classes):
+                for r in range(uint64(votes.shape[1])):
+                    score = scores[k, r]
+                    votes[k, r] += count if score > 0.0 else (-count if score < 0.0 else 0.0)
+        else:
+            _vote_top(scores, count, votes)
+
+
+@njit(**NOGIL)
+def _vote_top(scores: Any, count: Any, votes: Any) -> None:
+    for r in range(uint64(votes.shape[1])):
+        top = scores[0, r]
+        winner, level = 0, False
+        for k in range(1, scores.shape[0]):
+            if scores[k, r] > top:
+                top, winner, level = scores[k, r], k, False
+            elif scores[k, r] == top:
+                level = True
+        if not level:
+            votes[winner, r] += count

@@ -1,0 +1,383 @@
+"""The verbs of every kernel, once for dense rows and once for sparse ones.
+
+X is a C-contiguous array, or a `CSR` of three arrays whose rows are sorted and free of duplicates. Weights are
+*feature-major*: one vector for two classes, a matrix ``(features, classes)`` for more, its columns padded to a
+multiple of four, so that one feature's weights lie side by side.
+
+Every sum has one order: for two classes eight lanes, feature j in lane ``j & 7``; for more classes each class adds its
+features from first to last. A dense row and the same row stored sparsely therefore give the same bits.
+
+`csr` has what concerns sparse matrices alone, `links` the weights that follow from logarithms.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types, uint64
+from numba.extending import overload
+
+from .csr import CSR, check_csr, sort_row, unsigned
+from .jit import NOGIL, VERB, named
+from .log_weights import BALANCED, EXP, IDENTITY, linked, refresh, refresh_columns
+from .simd import (
+    add_to_slot,
+    load,
+    load_first,
+    multiply_add,
+    prefetch,
+    slots,
+    slots_total,
+    spread,
+    store,
+    total,
+    widen,
+    zeros,
+)
+
+__all__ = [
+    "BALANCED",
+    "CSR",
+    "EXP",
+    "IDENTITY",
+    "TILE",
+    "add",
+    "add_columns",
+    "check_csr",
+    "dot",
+    "dots",
+    "fetch_ahead",
+    "linked",
+    "norm_above",
+    "refresh",
+    "refresh_columns",
+    "row",
+    "sort_row",
+    "squared_norm",
+]
+
+TILE = 3
+"""So many dense rows are scored together for many classes, in the hope that none of them changes the weights."""
+
+AHEAD, SHORT_ROW, LINE = 4, 2048, 64
+"""How many rows ahead to fetch, up to how many bytes a row is short, and the bytes of a cache line."""
+
+NEARLY = 1.0 + 1e-9
+"""More than two orders of the same sum of squares can differ by."""
+
+_WIDE = np.zeros(0)
+
+
+def row(X: Any, i: Any) -> Any:
+    """Row i as a tuple: the (values,) of a dense row, the (indices, values) of a sparse one."""
+
+
+def fetch_ahead(X: Any, order: Any, t: Any) -> Any:
+    """Ask the memory for a row that will be needed soon, where that pays."""
+
+
+def dot(w: Any, x: Any) -> Any:
+    """<w, x> for one weight vector, in eight lanes."""
+
+
+def dots(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
+    """Score rows order[t], order[t+1], … of X against every class into S; gives how many rows were scored."""
+
+
+def add(w: Any, a: Any, x: Any) -> Any:
+    """w += a * x for one weight vector."""
+
+
+def add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
+    """W[:, columns[c]] += amounts[c] * x for the first `count` columns."""
+
+
+def squared_norm(x: Any) -> Any:
+    """<x, x> in float64, in eight lanes."""
+
+
+def norm_above(x: Any, limit: Any) -> Any:
+    """<x, x> if it may be above the limit; else some number of about its size, 0 only for a row of zeros."""
+
+
+@overload(row, jit_options=VERB)
+def _row(X: Any, i: Any) -> Any:
+    def dense(X: Any, i: Any) -> Any:
+        return (X[i],)
+
+    def sparse(X: Any, i: Any) -> Any:
+        start, stop = uint64(X.indptr[i]), uint64(X.indptr[i + 1])
+        return X.indices[start:stop], X.values[start:stop]
+
+    return dense if isinstance(X, types.Array) else sparse
+
+
+@overload(fetch_ahead, jit_options=VERB)
+def _fetch_ahead(X: Any, order: Any, t: Any) -> Any:
+    def dense(X: Any, order: Any, t: Any) -> Any:
+        # The machine fetches rows in their order ahead by itself, and long ones; short ones end before it has noticed.
+        if X.shape[1] * X.itemsize <= SHORT_ROW and t + AHEAD < order.size:
+            i = uint64(order[t + AHEAD])
+            if i - uint64(order[t]) != uint64(AHEAD):
+                coming = X[i]
+                for j in range(uint64(0), uint64(coming.size), uint64(LINE // X.itemsize)):
+                    prefetch(coming, j)
+
+    def sparse(X: Any, order: Any, t: Any) -> Any:
+        # Rows in their order would be fetched without asking, but into the place of weights.
+        if t + AHEAD < order.size:
+            i = order[t + AHEAD]
+            start, stop = uint64(X.indptr[i]), uint64(X.indptr[i + 1])
+            for k in range(start, stop, uint64(LINE // X.values.itemsize)):
+                prefetch(X.values, k)
+            for k in range(start, stop, uint64(LINE // X.indices.itemsize)):
+                prefetch(X.indices, k)
+            if stop > start:  # a row that begins within a line ends in one more
+                prefetch(X.values, stop - uint64(1))
+                prefetch(X.indices, stop - uint64(1))
+
+    return dense if isinstance(X, types.Array) else sparse
+
+
+@overload(dot, jit_options=VERB)
+def _dot(w: Any, x: Any) -> Any:
+    def dense(w: Any, x: Any) -> Any:
+        (values,) = x
+        size = uint64(values.size)
+        whole = size & ~uint64(7)
+        sums = zeros(w, 8)
+        for j in range(uint64(0), whole, uint64(8)):
+            sums = multiply_add(sums, load(w, j, 8), load(values, j, 8))
+        if whole < size:
+            rest = size - whole
+            sums = multiply_add(sums, load_first(w, whole, rest, 8), load_first(values, whole, rest, 8))
+        return total(sums)
+
+    def sparse(w: Any, x: Any) -> Any:
+        indices, values = x
+        sums = slots(w)
+        for k in range(uint64(values.size)):
+            j = unsigned(indices[k])
+            add_to_slot(sums, j, w[j] * values[k])
+        return slots_total(sums)
+
+    return dense if len(x) == 1 else sparse
+
+
+def _dots_tile12(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
+    """Three rows against twelve classes: as many sums as fit into sixteen registers beside their factors."""
+
+
+@overload(_dots_tile12, jit_options=NOGIL)
+def _dots_tile12_of(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> Any:
+    def doubles(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
+        x0, x1, x2 = X[order[t]], X[order[t + 1]], X[order[t + 2]]
+        width = uint64(W.shape[1])
+        r0, s0, t0 = zeros(W, 4), zeros(W, 4), zeros(W, 4)
+        r1, s1, t1 = zeros(W, 4), zeros(W, 4), zeros(W, 4)
+        r2, s2, t2 = zeros(W, 4), zeros(W, 4), zeros(W, 4)
+        at = start
+        for j in range(uint64(x0.size)):
+            u, v, w = load(W, at, 4), load(W, at + uint64(4), 4), load(W, at + uint64(8), 4)
+            x = spread(x0[j], u)
+            r0, s0, t0 = multiply_add(r0, u, x), multiply_add(s0, v, x), multiply_add(t0, w, x)
+            x = spread(x1[j], u)
+            r1, s1, t1 = multiply_add(r1, u, x), multiply_add(s1, v, x), multiply_add(t1, w, x)
+            x = spread(x2[j], u)
+            r2, s2, t2 = multiply_add(r2, u, x), multiply_add(s2, v, x), multiply_add(t2, w, x)
+            at += width
+        for at, r, s, t4 in ((start, r0, s0, t0), (start + width, r1, s1, t1), (start + uint64(2) * width, r2, s2, t2)):
+            store(S, at, r)
+            store(S, at + uint64(4), s)
+            store(S, at + uint64(8), t4)
+
+    def singles(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
+        x0, x1, x2 = X[order[t]], X[order[t + 1]], X[order[t + 2]]
+        width = uint64(W.shape[1])
+        s0, s1, s2 = zeros(W, 8), zeros(W, 8), zeros(W, 8)
+        t0, t1, t2 = zeros(W, 4), zeros(W, 4), zeros(W, 4)
+        at = start
+        for j in range(uint64(x0.size)):
+            v, w = load(W, at, 8), load(W, at + uint64(8), 4)
+            s0, t0 = multiply_add(s0, v, spread(x0[j], v)), multiply_add(t0, w, spread(x0[j], w))
+            s1, t1 = multiply_add(s1, v, spread(x1[j], v)), multiply_add(t1, w, spread(x1[j], w))
+            s2, t2 = multiply_add(s2, v, spread(x2[j], v)), multiply_add(t2, w, spread(x2[j], w))
+            at += width
+        for at, s, t4 in ((start, s0, t0), (start + width, s1, t1), (start + uint64(2) * width, s2, t2)):
+            store(S, at, s)
+            store(S, at + uint64(8), t4)
+
+    # Vectors of 32 bytes: half of those of 64 would lie across two cache lines.
+    return doubles if W.dtype == types.float64 else singles
+
+
+def _dots_tile(classes: int) -> Any:
+    """Three rows against so many classes."""
+
+    @njit(**NOGIL)
+    @named(f"dots_tile{classes}")
+    def dots_tile(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
+        x0, x1, x2 = X[order[t]], X[order[t + 1]], X[order[t + 2]]
+        width = uint64(W.shape[1])
+        s0, s1, s2 = zeros(W, classes), zeros(W, classes), zeros(W, classes)
+        at = start
+        for j in range(uint64(x0.size)):
+            w = load(W, at, classes)
+            s0 = multiply_add(s0, w, spread(x0[j], w))
+            s1 = multiply_add(s1, w, spread(x1[j], w))
+            s2 = multiply_add(s2, w, spread(x2[j], w))
+            at += width
+        store(S, start, s0)
+        store(S, width + start, s1)
+        store(S, uint64(2) * width + start, s2)
+
+    return dots_tile
+
+
+_dots_tile8, _dots_tile4 = _dots_tile(8), _dots_tile(4)
+
+
+@overload(dots, jit_options=NOGIL)
+def _dots(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
+    def dense(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
+        width = uint64(W.shape[1])
+        start = uint64(0)
+        if t + TILE <= order.size:
+            while start + uint64(12) <= width:
+                _dots_tile12(W, X, order, t, start, S)
+                start += uint64(12)
+            if start + uint64(8) <= width:
+                _dots_tile8(W, X, order, t, start, S)
+                start += uint64(8)
+            if start < width:
+                _dots_tile4(W, X, order, t, start, S)
+            return TILE
+        x = X[order[t]]
+        while start < width:
+            sums = zeros(W, 4)
+            at = start
+            for j in range(uint64(x.size)):
+                sums = multiply_add(sums, load(W, at, 4), spread(x[j], sums))
+                at += width
+            store(S, start, sums)
+            start += uint64(4)
+        return 1
+
+    def sparse(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
+        indices, values = row(X, order[t])
+        width = uint64(W.shape[1])
+        start = uint64(0)
+        while start < width:
+            if start + uint64(12) <= width:
+                s0, s1, s2 = zeros(W, 4), zeros(W, 4), zeros(W, 4)
+                for k in range(uint64(values.size)):
+                    at = unsigned(indices[k]) * width + start
+                    x = spread(values[k], s0)
+                    s0 = multiply_add(s0, load(W, at, 4), x)
+                    s1 = multiply_add(s1, load(W, at + uint64(4), 4), x)
+                    s2 = multiply_add(s2, load(W, at + uint64(8), 4), x)
+                store(S, start, s0)
+                store(S, start + uint64(4), s1)
+                store(S, start + uint64(8), s2)
+                start += uint64(12)
+            else:
+                s0 = zeros(W, 4)
+                for k in range(uint64(values.size)):
+                    at = unsigned(indices[k]) * width + start
+                    s0 = multiply_add(s0, load(W, at, 4), spread(values[k], s0))
+                store(S, start, s0)
+                start += uint64(4)
+        return 1
+
+    return dense if isinstance(X, types.Array) else sparse
+
+
+@overload(add, jit_options=VERB)
+def _add(w: Any, a: Any, x: Any) -> Any:
+    def dense(w: Any, a: Any, x: Any) -> Any:
+        (values,) = x
+        for j in range(uint64(values.size)):
+            w[j] += a * values[j]
+
+    def sparse(w: Any, a: Any, x: Any) -> Any:
+        indices, values = x
+        for k in range(uint64(values.size)):
+            w[unsigned(indices[k])] += a * values[k]
+
+    return dense if len(x) == 1 else sparse
+
+
+@overload(add_columns, jit_options=NOGIL)
+def _add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
+    def dense(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
+        (values,) = x
+        for c in range(0, count - 1, 2):  # two at a time: the true class and its top rival are the usual case
+            k0, k1 = uint64(columns[c]), uint64(columns[c + 1])
+            a0, a1 = amounts[c], amounts[c + 1]
+            for j in range(uint64(values.size)):
+                if values[j] != 0:
+                    W[j, k0] += a0 * values[j]
+                    W[j, k1] += a1 * values[j]
+        if count % 2:
+            last, amount = uint64(columns[count - 1]), amounts[count - 1]
+            for j in range(uint64(values.size)):
+                W[j, last] += amount * values[j]
+
+    def sparse(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
+        indices, values = x
+        for c in range(0, count - 1, 2):
+            k0, k1 = uint64(columns[c]), uint64(columns[c + 1])
+            a0, a1 = amounts[c], amounts[c + 1]
+            for k in range(uint64(values.size)):
+                j = unsigned(indices[k])
+                W[j, k0] += a0 * values[k]
+                W[j, k1] += a1 * values[k]
+        if count % 2:
+            last, amount = uint64(columns[count - 1]), amounts[count - 1]
+            for k in range(uint64(values.size)):
+                W[unsigned(indices[k]), last] += amount * values[k]
+
+    return dense if len(x) == 1 else sparse
+
+
+@njit(**VERB)
+def sum_of_squares(values: Any) -> Any:
+    """<values, values> in float64, in eight lanes."""
+    size = uint64(values.size)
+    whole = size & ~uint64(7)
+    sums = widen(zeros(values, 8))
+    for j in range(uint64(0), whole, uint64(8)):
+        lanes = widen(load(values, j, 8))
+        sums = multiply_add(sums, lanes, lanes)
+    if whole < size:
+        lanes = widen(load_first(values, whole, size - whole, 8))
+        sums = multiply_add(sums, lanes, lanes)
+    return total(sums)
+
+
+@overload(squared_norm, jit_options=VERB)
+def _squared_norm(x: Any) -> Any:
+    def dense(x: Any) -> Any:
+        return sum_of_squares(x[0])
+
+    def sparse(x: Any) -> Any:
+        indices, values = x
+        sums = slots(_WIDE)
+        for k in range(uint64(values.size)):
+            value = np.float64(values[k])
+            add_to_slot(sums, unsigned(indices[k]), value * value)
+        return slots_total(sums)
+
+    return dense if len(x) == 1 else sparse
+
+
+@overload(norm_above, jit_options=VERB)
+def _norm_above(x: Any, limit: Any) -> Any:
+    def dense(x: Any, limit: Any) -> Any:
+        return squared_norm(x)
+
+    def sparse(x: Any, limit: Any) -> Any:
+        # Which value goes to which lane costs more than to add them up, and matters only for the last bits of a maximum.
+        rough = sum_of_squares(x[1])
+        return rough if rough * NEARLY <= limit else squared_norm(x)
+
+    return dense if len(x) == 1 else sparse

@@ -1,0 +1,1 @@
+"""What scikit-learn sees: fit, partial_fit, predict, parameters, certificates, exports."""

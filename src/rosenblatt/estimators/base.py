@@ -1,0 +1,417 @@
+"""The coat over the core model that scikit-learn knows: fitting, streams, predictions, fitted attributes.
+
+A learner is a dataclass: its fields are its parameters. ``class Perceptron(OnlineParameters, LinearClassifier, step=step)``
+is all it takes to turn a step function into an estimator.
+"""
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rosenblatt.engine import loop
+from rosenblatt.model.linear import Model
+from rosenblatt.model.matrix import Table
+from rosenblatt.training.loop import History, Schedule, accuracy, train
+
+from .bases import bases
+from .blueprint import positive
+from .certificate import Proving
+from .checks import as_before_on_failure
+from .export import Exports
+from .parameters import OnlineParameters
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+else:
+    ClassifierMixin, BaseEstimator = bases()
+
+__all__ = ["LinearClassifier", "OnlineParameters", "positive"]
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_NO_WEIGHT = np.zeros(0)
+
+MANY_LABELS = 65_536
+
+
+class LinearClassifier(Proving, Exports, ClassifierMixin, BaseEstimator):
+    """A classifier with one weight for each feature and class. Subclasses are dataclasses whose fields are the parameters.
+
+    Notes
+    -----
+    The class statement takes:
+
+    step : callable
+        The learning rule: ``step(margin, [sq_norm,] *hyperparameters) -> tau``, or, of second order,
+        ``step(margin, variance, weight, *hyperparameters) -> alpha, beta``.
+    readout : {"last", "average", "vote"}, default="last"
+        What predictions are made from.
+    target : float, default=inf
+        Examples whose margin is above it are left alone without asking `step`.
+    constant_step : str, default=None
+        The parameter that is the size of every step, if all are of one size: the theorem's bound speaks of such rules.
+    streams : bool, default=True
+        Whether examples can be learned as they come (`partial_fit`, `learn_one`).
+    """
+
+    # ---- fit ----
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from all examples, for as many epochs as it takes.
+
+        Parameters
+        ----------
+        X : array, frame or CSR matrix of shape (n_examples, n_features)
+            The examples.
+        y : array of shape (n_examples,)
+            Their labels: strings, integers or booleans.
+        coef_init : array of shape (n_features,) or (n_weight_vectors, n_features), default=None
+            Weights to start from; zeros by default.
+        intercept_init : float or array of shape (n_weight_vectors,), default=None
+            Intercepts to start from.
+        sample_weight : array of shape (n_examples,), default=None
+            How much each example counts; 0 is as if it were absent.
+
+        Returns
+        -------
+        self
+        """
+        with as_before_on_failure(self):
+            self._fit(X, y, coef_init, intercept_init, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, coef_init: Any, intercept_init: Any, sample_weight: Any) -> None:
+        from sklearn.utils import compute_class_weight
+        from sklearn.utils.validation import validate_data
+
+        self._check_parameters()
+        X, labels = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        classes, codes = _encode_labels(labels)
+        if classes.size < 2:
+            raise ValueError(
+                f"The labels of {type(self).__name__} must hold at least 2 classes; got 1 class, {classes[0]!r}. Check that y "
+                "is the label column, or use partial_fit for a stream whose classes come one by one."
+            )
+        table = Table(X)
+        factors = None
+        if self.class_weight is not None:
+            factors = compute_class_weight(self.class_weight, classes=classes, y=labels)[codes]
+        weight = self._weights(sample_weight, X, factors)
+        model = self._new_model(table.shape[1], table.dtype)
+        model.add_class(*classes.tolist())
+        self._start(model, coef_init, intercept_init)
+        self._check_can_move(model)
+        history = self._train(model, table, codes, weight)
+        if model.support is not None:
+            model.support.absorb(table)
+        self._name_features(model)
+        self.model_ = model
+        self.n_iter_ = len(history.mistakes)
+        self.mistakes_per_epoch_ = np.array(history.mistakes)
+        self.updates_per_epoch_ = np.array(history.updates)
+        self.loss_per_epoch_ = np.array(history.losses)
+        self._prove(model, history, table, codes, weight, X, labels)
+
+    def _train(self, model: Model, table: Table, y: Codes, weight: Floats) -> History:
+        """Set examples aside if asked to, then run the epochs."""
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.utils import check_random_state
+
+        rng = check_random_state(self.random_state)
+        rows, validate = np.arange(len(table)), None
+        if self.early_stopping:
+            rows, held_out = self._split(y, rng)
+            validate = functools.partial(accuracy, model, table, y, weight, held_out)
+        history = self._run_epochs(model, table, y, weight, rows, validate, rng)
+        if history.stopped == "max_iter" and self.tol is not None:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} epochs while still improving. Raise max_iter, or "
+                "set tol=None to train for that many epochs without this warning.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return history
+
+    def _run_epochs(
+        self,
+        model: Model,
+        table: Table,
+        y: Codes,
+        weight: Floats,
+        rows: Codes,
+        validate: Callable[[], float] | None,
+        rng: np.random.RandomState,
+    ) -> History:
+        """What an epoch is; the plain online pass unless a learner says otherwise."""
+        return train(model, self._schedule(), table, y, weight, rng, rows=rows, validate=validate)
+
+    def _schedule(self) -> Schedule:
+        return Schedule(self.max_iter, self.tol, self.n_iter_no_change, self.shuffle, self.verbose)
+
+    def _split(self, y: Codes, rng: np.random.RandomState) -> tuple[Codes, Codes]:
+        from sklearn.model_selection import StratifiedShuffleSplit
+
+        splitter = StratifiedShuffleSplit(1, test_size=self.validation_fraction, random_state=rng.randint(2**31 - 1))
+        kept, held_out = next(splitter.split(np.zeros((len(y), 1)), y))
+        return np.sort(kept), np.sort(held_out)
+
+    def _start(self, model: Model, coef_init: Any, intercept_init: Any) -> None:
+        """Starting weights: given, or those of the last fit with `warm_start`."""
+        if coef_init is None and intercept_init is None:
+            before = getattr(self, "model_", None) if self.warm_start else None
+            if before is None:
+                return
+            if before.classes != model.classes or before.n_features != model.n_features:
+                raise ValueError(
+                    f"warm_start of {type(self).__name__} needs the classes and the number of features of the last fit, "
+                    f"{before.classes} and {before.n_features}; got {model.classes} and {model.n_features}. Make a new estimator."
+                )
+            model.resume(before)
+            return
+        shape = (model.vectors, model.n_features)
+        coef = np.zeros(shape) if coef_init is None else np.asarray(coef_init, dtype=np.float64)
+        intercept = np.zeros(shape[0]) if intercept_init is None else np.asarray(intercept_init, dtype=np.float64)
+        if coef.shape not in (shape, shape[1:] if shape[0] == 1 else shape):
+            raise ValueError(
+                f"coef_init must have the shape {shape}, one row for each weight vector; got {coef.shape}. Two classes have one "
+                "weight vector, for the second of them."
+            )
+        if intercept.size != shape[0]:
+            raise ValueError(
+                f"intercept_init must hold {shape[0]} number(s), one for each weight vector; got {intercept.size}. "
+                "Leave it out to start from 0."
+            )
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            raise ValueError(
+                "coef_init and intercept_init must be finite; got NaN or infinity. Leave them out to start from 0."
+            )
+        model.start_from(coef.reshape(shape), intercept.reshape(shape[0]))
+
+    def _weights(self, sample_weight: Any, X: Any, class_weights: Any) -> Floats:
+        """One number for each example, its own weight times that of its class; none at all where all count the same."""
+        if sample_weight is None and class_weights is None:
+            return _NO_WEIGHT
+        from sklearn.utils.validation import _check_sample_weight
+
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+        if class_weights is not None:
+            weight *= class_weights
+        if sample_weight is not None and not weight.any():
+            raise ValueError(
+                "The sample weights must not all be 0, because that leaves no example to learn from; got only zeros. "
+                "Leave sample_weight out to count every example once."
+            )
+        return np.ascontiguousarray(weight)
+
+    def _name_features(self, model: Model) -> None:
+        """Let dicts with the columns' names be used after a frame was learned."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and model.features is None:
+            model.features = {str(name): number for number, name in enumerate(names)}
+            model.frozen = True
+
+    # ---- streams ----
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn examples in the order received, once.
+
+        Parameters
+        ----------
+        X : array, frame or CSR matrix of shape (n_examples, n_features)
+            The examples.
+        y : array of shape (n_examples,)
+            Their labels. A class never seen before takes part from its first example on.
+        classes : array, default=None
+            Classes to begin with, in sorted order; only needed to fix that order.
+        sample_weight : array of shape (n_examples,), default=None
+            How much each example counts.
+
+        Returns
+        -------
+        self
+        """
+        with as_before_on_failure(self):
+            self._partial_fit(X, y, classes, sample_weight)
+        return self
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        from sklearn.utils.validation import validate_data
+
+        self._check_parameters()
+        self._check_stream_weights()
+        first = not hasattr(self, "model_")
+        X, labels = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=first
+        )
+        distinct, places = _encode_labels(labels)
+        table = Table(X, None if first else self.model_.dtype)
+        model = self._new_model(table.shape[1], table.dtype) if first else self.model_
+        if first:
+            if classes is not None:
+                model.add_class(*np.unique(np.asarray(classes)).tolist())
+            self._check_can_move(model)
+        names = distinct.tolist()
+        of_class = None if self.class_weight is None else np.array([self._importance(n) for n in names])[places]
+        model.learn(table, names, places, self._weights(sample_weight, X, of_class))
+        self._name_features(model)
+        self.model_ = model
+
+    def _check_stream_weights(self) -> None:
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight of {type(self).__name__} must be a dict or None on a stream; got {self.class_weight!r}. The "
+                "balance of a stream is not known in advance: pass the weights, for instance computed on a sample."
+            )
+
+    def _importance(self, label: Any) -> float:
+        return float(self.class_weight.get(label, 1.0))
+
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Any:
+        """Predict the class of one example, then learn it.
+
+        Parameters
+        ----------
+        x : dict or 1-D array
+            Features by name, with new names at any time, or all features in their order.
+        y : label
+            The true class; one never seen before is added.
+        sample_weight : float, default=1.0
+            How much the example counts.
+
+        Returns
+        -------
+        label or None
+            The prediction made before learning; None before any label was seen.
+        """
+        if self.class_weight is not None:
+            self._check_stream_weights()
+            sample_weight *= self._importance(y)
+        model = self.__dict__.get("model_")
+        if model is None:
+            self._check_parameters()
+            model = self._new_model(None, np.float64)
+            self._check_can_move(model)
+        guess = model.learn_one(x, y, sample_weight)
+        if self.__dict__.get("n_features_in_") != model.n_features:
+            self.n_features_in_ = model.n_features
+            self.model_ = model
+        return guess
+
+    def predict_one(self, x: Any) -> Any:
+        """The class of one example, a dict or a 1-D array; None before any label was seen."""
+        model = getattr(self, "model_", None)
+        return None if model is None else model.predict_one(x)
+
+    # ---- predict ----
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """The scores: one for each example with two classes, else one for each example and class."""
+        from sklearn.utils.validation import validate_data
+
+        model = self._fitted()
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
+        )
+        scores = model.scores(Table(X))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The class with the highest score; at a score of exactly 0 the second of two, in a tie the first of many."""
+        scores = self.decision_function(X)
+        classes = self.classes_
+        if classes.size == 1:
+            return np.repeat(classes, scores.shape[0])
+        chosen: NDArray[np.intp] = (scores >= 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return classes[chosen]
+
+    # ---- fitted ----
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _fitted(self) -> Model:
+        model: Model | None = getattr(self, "model_", None)
+        if model is None:
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
+            )
+        return model
+
+    def _attribute(self, name: str) -> Model:
+        model: Model | None = getattr(self, "model_", None)
+        if model is None:
+            raise AttributeError(f"{type(self).__name__} has no attribute `{name}` before it is fitted")
+        return model
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes: sorted after `fit`, in the order of their arrival on a stream."""
+        return np.array(self._attribute("classes_").classes)
+
+    @property
+    def coef_(self) -> NDArray[Any]:
+        """The weights, one row for each weight vector: one for two classes, else one for each class."""
+        return self._attribute("coef_").coef()[0]
+
+    @property
+    def intercept_(self) -> Floats:
+        """The weights of the bias feature."""
+        return self._attribute("intercept_").coef()[1]
+
+    @property
+    def mistakes_(self) -> int:
+        """How many mistakes were made in all while learning."""
+        return int(self._attribute("mistakes_").state.counts[loop.MISTAKES])
+
+    @property
+    def updates_(self) -> int:
+        """How many examples changed the weights."""
+        return int(self._attribute("updates_").state.counts[loop.UPDATES])
+
+    @property
+    def examples_(self) -> int:
+        """How many examples were looked at, each epoch counted."""
+        return int(self._attribute("examples_").state.counts[loop.EXAMPLES])
+
+
+def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """The distinct labels in sorted order, and for each example the number of its label."""
+    kinds = sorted({type(label).__name__ for label in y.tolist()}) if y.dtype == object else []
+    if len(kinds) > 1:
+        raise ValueError(
+            f"The labels must all be of one type, such as strings or integers; got {' and '.join(kinds)}. Convert them, for "
+            "instance with y.astype(str)."
+        )
+    if y.dtype.kind in "iu" and y.size and int(y.max()) - int(y.min()) < MANY_LABELS:
+        lowest = y.min()  # small whole numbers are counted, which is faster than sorting them
+        present = np.bincount((y - lowest).astype(np.int64)) > 0
+        return np.flatnonzero(present).astype(y.dtype) + lowest, (np.cumsum(present) - 1)[y - lowest]
+    if y.dtype.kind not in "bU":
+        from sklearn.utils.multiclass import check_classification_targets
+
+        check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.int64, copy=False)

@@ -1,0 +1,80 @@
+"""The core model of a committee of perceptrons: two classes, several weight vectors."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.engine.state import State
+
+from .extra_state import ScaleFactors
+from .linear import Model, Rule
+from .matrix import Table
+
+__all__ = ["Committee"]
+
+
+class _Factors(ScaleFactors):
+    """Scales, and room for the scores of the perceptrons."""
+
+    def __init__(self, vectors: int) -> None:
+        super().__init__(vectors)
+        self.arrays = (*self.others, np.zeros(vectors))
+
+
+class Committee(Model):
+    """Several perceptrons whose majority answers.
+
+    Parameters
+    ----------
+    rule : Rule
+        The last two of its `params` are the number of perceptrons and the seed of their starting weights.
+    readout : {"committee"}, default="committee"
+        There is no other.
+    n_features, dtype, max_support
+        As for `Model`.
+    """
+
+    def __init__(
+        self,
+        rule: Rule,
+        *,
+        readout: str = "committee",
+        n_features: int | None = None,
+        dtype: Any = np.float64,
+        max_support: int | None = None,
+    ) -> None:
+        self.size, self.seed = int(rule.params[-2]), int(rule.params[-1])
+        super().__init__(rule, readout=readout, n_features=n_features, dtype=dtype)
+
+    def _new_state(self, vectors: int, capacity: int) -> State:
+        """Random weights of about length 1, drawn feature by feature, the bias first: those known stay when others come."""
+        state = super()._new_state(self.size, capacity)
+        drawn = np.random.RandomState(self.seed).standard_normal((capacity + 1, self.size)) / np.sqrt(capacity + 1)
+        state.v_bias[:] = drawn[0] if self.rule.fit_intercept else 0.0
+        state.v[:, : self.size] = drawn[1:]
+        self.memory = _Factors(self.size)
+        self.memory.started(state.w, state.bias)
+        return state._replace(scores=np.zeros(1))
+
+    def _reshape(self, vectors: int, capacity: int) -> None:
+        w, bias = self.last()
+        self.state.v[...], self.state.v_bias[:] = w, bias
+        self.memory.arrays[0][:] = 1.0
+        super()._reshape(self.size, capacity)
+        self.memory.started(self.state.w, self.state.bias)
+
+    def add_class(self, *labels: Any) -> None:
+        """Let classes take part; there can be two."""
+        if len(self.classes) + len(labels) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass: ParallelPerceptron takes 2 "
+                f"classes; got {[*self.classes, *labels]}. Use another learner, or OneVsRestClassifier of scikit-learn."
+            )
+        super().add_class(*labels)
+
+    def scores(self, table: Table) -> NDArray[np.float64]:
+        """The votes for the second class less those against it, as a share of all."""
+        raw = self.raw_scores(table, self.state.w, self.state.bias)
+        shares: NDArray[np.float64] = np.where(raw >= 0.0, 1.0, -1.0).mean(axis=1, keepdims=True)
+        return shares

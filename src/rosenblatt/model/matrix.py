@@ -1,0 +1,154 @@
+"""Examples in the form that kernels take: C-contiguous dense rows, or sorted CSR rows, of float32 or float64.
+
+What already has that form is used where it lies. Other layouts are gathered a chunk at a time, so that a strided or
+Fortran-ordered matrix is never copied as a whole; a CSR matrix with unsorted or repeated entries is put in order on a copy.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.engine.codegen import shared_kernels
+from rosenblatt.engine.csr import CSR
+
+__all__ = ["CHUNK_BYTES", "Table", "writable"]
+
+CHUNK_BYTES = 1 << 25
+"""So much is handed to a kernel at once: between two chunks an interrupt can come through."""
+
+Floats = NDArray[Any]
+Indices = NDArray[np.int64]
+
+
+class Table:
+    """A matrix of examples.
+
+    Parameters
+    ----------
+    X : array of shape (rows, features) or scipy.sparse matrix or array
+        The examples. Sparse formats other than CSR are converted.
+    dtype : dtype or None, default=None
+        The float type that the kernels shall see; None keeps float32 and makes everything else float64.
+    """
+
+    def __init__(self, X: Any, dtype: Any = None) -> None:
+        self.sparse = hasattr(X, "tocsr")
+        if dtype is None:
+            dtype = np.float32 if X.dtype == np.float32 else np.float64
+        self.dtype = np.dtype(dtype)
+        self.shape: tuple[int, int] = X.shape
+        self.rows: Any
+        if self.sparse:
+            csr = self._csr(X.tocsr())
+            self.rows, size = csr, 2 * csr.values.nbytes
+        else:
+            self.rows, size = self._dense(np.asarray(X)), self.shape[0] * self.shape[1] * self.dtype.itemsize
+        self._chunk = max(64, CHUNK_BYTES * self.shape[0] // max(1, size))
+
+    def _dense(self, X: NDArray[Any]) -> NDArray[Any]:
+        self.in_place = X.dtype == self.dtype and X.flags.c_contiguous and X.flags.aligned
+        return writable(X) if self.in_place else X
+
+    def _csr(self, X: Any) -> CSR:
+        self.in_place = True
+        boundaries = writable(
+            X.indptr.astype(np.int64, copy=False)
+        )  # one type for all: each would be compiled on its own
+        verdict = shared_kernels().check_csr(boundaries, writable(X.indices), X.data.size, *self.shape)
+        if verdict == 2:
+            raise ValueError(
+                f"The column indices of a sparse X must lie in 0..{self.shape[1] - 1}, one for each value, and its row "
+                "boundaries must rise from 0 to the number of entries; got one that breaks this. Rebuild it from its coordinates."
+            )
+        if verdict == 1:
+            X = X.copy()
+            X.sum_duplicates()
+            boundaries = X.indptr.astype(np.int64, copy=False)
+        values = np.ascontiguousarray(X.data, dtype=self.dtype)
+        return CSR(boundaries, writable(X.indices), writable(values))
+
+    @classmethod
+    def of_row(cls, row: Any, features: int, dtype: Any) -> "Table":
+        """One example that is a kernel's row already; nothing is checked."""
+        table = cls.__new__(cls)
+        table.sparse, table.in_place, table.dtype = isinstance(row, CSR), True, np.dtype(dtype)
+        table.rows, table._chunk = row, 1
+        table.shape = (1, features if table.sparse else row.shape[1])
+        return table
+
+    @classmethod
+    def of_rows(cls, rows: Any, features: int) -> "Table":
+        """Many examples that are kernels' rows already, as readers of files make them; nothing is checked."""
+        table = cls.of_row(rows, features, (rows.values if isinstance(rows, CSR) else rows).dtype)
+        count = rows.indptr.size - 1 if table.sparse else rows.shape[0]
+        table.shape = (count, table.shape[1])
+        table._chunk = max(64, count)  # a batch is small enough to go to a kernel at once
+        return table
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def chunks(self, order: Indices) -> Iterator[tuple[Any, Indices, slice]]:
+        """The rows in the given order, in chunks: what kernels take, the order within it, and which part of `order` it is."""
+        for start in range(0, order.size, self._chunk):
+            part = slice(start, min(start + self._chunk, order.size))
+            if self.in_place:
+                yield self.rows, order[part], part
+            else:
+                with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and the kernel finds it
+                    rows = np.ascontiguousarray(self.rows[order[part]], dtype=self.dtype)
+                yield rows, np.arange(part.stop - start), part
+
+    def take(self, rows: Indices) -> Any:
+        """A copy of some rows: a dense array, or a scipy CSR array."""
+        if not self.sparse:
+            return np.ascontiguousarray(self.rows[rows], dtype=self.dtype)
+        return self.as_scipy()[rows]
+
+    def as_scipy(self) -> Any:
+        """The sparse rows as a scipy CSR array, without a copy."""
+        from scipy.sparse import csr_array
+
+        return csr_array((self.rows.values, self.rows.indices, self.rows.indptr), shape=self.shape)
+
+    def touched(self) -> Any:
+        """The features that these rows can change: a slice of all, or an index array where the rows hold few."""
+        if self.sparse and self.rows.values.size < self.shape[1]:
+            return np.unique(self.rows.indices)
+        return slice(None)
+
+    def describe_bad_row(self, number: int) -> str:
+        """What is wrong with a row whose score came out as not finite."""
+        values = (
+            self.rows.values[self.rows.indptr[number] : self.rows.indptr[number + 1]]
+            if self.sparse
+            else self.rows[number]
+        )
+        with np.errstate(over="ignore"):
+            values = np.asarray(values, dtype=self.dtype)
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if wrong.size == 0:
+            return (
+                f"Row {number} of X has values so large that its score overflows; the largest is "
+                f"{float(np.abs(values).max(initial=0.0)):.3g}. Scale the features, for instance with MaxAbsScaler."
+            )
+        column = int(self.rows.indices[self.rows.indptr[number] + wrong[0]]) if self.sparse else int(wrong[0])
+        value = "NaN" if np.isnan(values[wrong[0]]) else f"infinity ({values[wrong[0]]})"
+        return (
+            f"The values of X must be finite numbers; row {number}, feature {column} is {value}. "
+            "Remove or impute such values, for instance with SimpleImputer."
+        )
+
+
+class _View:
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.__array_interface__["data"][0], False)}
+
+
+def writable(array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory, not marked read-only: kernels never write to it, and a second type would be compiled a second time."""
+    array = np.ascontiguousarray(array)
+    return array if array.flags.writeable or array.size == 0 else np.asarray(_View(array))

@@ -1,0 +1,192 @@
+"""The memory of a voted model: its updates in order, not its weight vectors.
+
+Every weight vector that ever was is a running sum of updates, so its scores are a running sum of inner products with the
+support rows: one matrix product and one sweep give the votes of all of them.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.engine.codegen import shared_kernels
+
+from .matrix import Table
+
+__all__ = ["Support"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_BLOCK_ENTRIES = 1 << 21
+"""So many inner products are held at once while voting."""
+
+
+class Support:
+    """Updates in the order they were made.
+
+    Parameters
+    ----------
+    max_updates : int or None
+        When there are more, the older half is folded into the starting weights: those vectors lose their votes.
+
+    Attributes
+    ----------
+    rows : array or CSR array of shape (support rows, features)
+        The examples that caused an update; in one training run each stands once.
+    entries, ages, steps : arrays
+        For each update its row in `rows`, how many examples (by weight) came before it, and the step of each weight vector.
+    """
+
+    def __init__(self, max_updates: int | None = None) -> None:
+        self.max_updates = max_updates
+        self.start_coef: Floats | None = None
+        self.start_bias: Floats = np.zeros(1)
+        self.start_age = 0.0
+        self.blocks: list[Any] = []
+        self.entries: Integers = np.zeros(0, np.int64)
+        self.ages: Floats = np.zeros(0)
+        self.steps: Floats = np.zeros((0, 1))
+        self._noted: list[tuple[Integers, Floats, Floats]] = []
+
+    def __len__(self) -> int:
+        return self.entries.size
+
+    @property
+    def rows(self) -> Any:
+        """The support rows as one matrix."""
+        if len(self.blocks) > 1:
+            width = max(block.shape[1] for block in self.blocks)
+            self.blocks = [_stack([_widened(block, width) for block in self.blocks])]
+        return self.blocks[0] if self.blocks else np.zeros((0, 0))
+
+    def start_from(self, coef: Floats, bias: Floats) -> None:
+        """Begin with these weights, one row for each weight vector."""
+        self.start_coef, self.start_bias = coef.copy(), bias.copy()
+
+    def widen(self, vectors: int) -> None:
+        """Turn the log of one weight vector into that of -w, +w and zeros, or add vectors that never moved."""
+        if vectors == self.steps.shape[1]:
+            return
+        self.steps = _more_vectors(self.steps, vectors)
+        self._noted = [(rows, ages, _more_vectors(steps, vectors)) for rows, ages, steps in self._noted]
+        self.start_bias = _more_vectors(self.start_bias[None, :], vectors)[0]
+        if self.start_coef is not None:
+            self.start_coef = np.ascontiguousarray(_more_vectors(self.start_coef.T, vectors).T)
+
+    def note(self, rows: Integers, ages: Floats, steps: Floats) -> None:
+        """Remember updates by the numbers of their rows; `absorb` then copies the rows."""
+        self._noted.append((rows, ages.copy(), steps.copy()))
+
+    def noted(self) -> tuple[Integers, Floats]:
+        """The rows and steps of the updates noted since the last `absorb`, in order."""
+        rows, _, steps = (np.concatenate(parts) for parts in zip(*self._noted, strict=True))
+        return rows, steps
+
+    def snapshot(self) -> Callable[[], None]:
+        """A function that puts everything back as it is now; what was noted and not yet absorbed is dropped."""
+        before = dict(vars(self), _noted=[])
+        return lambda: vars(self).update(before)
+
+    def absorb(self, table: Table) -> None:
+        """Copy the rows of the noted updates, each of them once."""
+        if not self._noted:
+            return
+        rows, ages, steps = (np.concatenate(parts) for parts in zip(*self._noted, strict=True))
+        self._noted.clear()
+        distinct, entries = np.unique(rows, return_inverse=True)
+        have = sum(block.shape[0] for block in self.blocks)
+        self.blocks.append(table.take(distinct))
+        self.entries = np.concatenate([self.entries, entries + have])
+        self.ages = np.concatenate([self.ages, ages])
+        self.steps = np.concatenate([self.steps, steps])
+        if self.max_updates is not None and len(self) > self.max_updates:
+            self._fold(len(self) - self.max_updates // 2)
+
+    def _fold(self, count: int) -> None:
+        """Make the first `count` updates part of the starting weights."""
+        warnings.warn(
+            f"The vote has reached max_support={self.max_updates} updates: the oldest {count} lose their votes and become part "
+            "of the starting weights. Raise max_support to keep more, or use AveragedPerceptron, whose memory does not grow.",
+            UserWarning,
+            stacklevel=4,
+        )
+        rows = self.rows
+        moved = np.asarray((rows[self.entries[:count]].T @ self.steps[:count]).T)
+        have = np.zeros((self.steps.shape[1], 0)) if self.start_coef is None else self.start_coef
+        self.start_coef = _widened(have, moved.shape[1]) + moved
+        self.start_bias = self.start_bias + self.steps[:count].sum(axis=0)
+        self.start_age = float(self.ages[count - 1])
+        kept, entries = np.unique(self.entries[count:], return_inverse=True)
+        self.blocks = [rows[kept]]
+        self.entries, self.ages, self.steps = entries, self.ages[count:], self.steps[count:]
+
+    def survived(self, examples: float) -> Floats:
+        """How many examples, counted by their weights, each weight vector lasted, the starting one first."""
+        return np.diff(np.concatenate([[self.start_age], self.ages, [examples]]))
+
+    def votes(self, table: Table, examples: float, bias: float, separate: bool) -> Floats:
+        """Σ survived · vote for each example and weight vector; for two classes Σ survived · sign(score)."""
+        vectors = self.steps.shape[1]
+        survived = self.survived(examples)
+        rows = _widened(self.rows, table.shape[1])
+        entries = self.entries
+        out = np.zeros((table.shape[0], vectors))
+        size = max(16, _BLOCK_ENTRIES // max(1, rows.shape[0]))
+        kernels = shared_kernels()
+        X = table.as_scipy() if table.sparse else table.rows
+        for start in range(0, table.shape[0], size):
+            block = X[start : start + size]
+            products = _product(rows, block)
+            scores = np.zeros((vectors, block.shape[0]))
+            scores += (self.start_bias * bias)[:, None]
+            if self.start_coef is not None:
+                scores += _product(_widened(self.start_coef, table.shape[1]), block)
+            votes = np.zeros_like(scores)
+            if vectors == 1:
+                votes += survived[0] * np.sign(scores)
+                kernels.vote_two(products, entries, self.steps, survived[1:], bias, scores, votes)
+            else:
+                first = (np.zeros((1, block.shape[0])), np.zeros(1, np.int64), np.zeros((1, vectors)))
+                kernels.vote_many(*first, survived[:1], 0.0, separate, scores, votes)
+                kernels.vote_many(products, entries, self.steps, survived[1:], bias, separate, scores, votes)
+            out[start : start + size] = votes.T
+            bad = np.flatnonzero(~np.isfinite(scores).all(axis=0))  # a score that once overflowed stays so
+            if bad.size:
+                raise ValueError(table.describe_bad_row(start + int(bad[0])))
+        return out
+
+
+def _product(rows: Any, block: Any) -> Floats:
+    if rows.shape[0] == 0:
+        return np.zeros((0, block.shape[0]))
+    with np.errstate(over="ignore", invalid="ignore"):  # the scores are checked afterwards
+        product = rows @ block.T
+    return np.ascontiguousarray(product.toarray() if hasattr(product, "toarray") else product, dtype=np.float64)
+
+
+def _more_vectors(steps: Floats, vectors: int) -> Floats:
+    """Columns for more weight vectors: one becomes -w, +w, and new ones are zero."""
+    have = np.concatenate([-steps, steps], axis=1) if steps.shape[1] == 1 else steps
+    return np.concatenate([have, np.zeros((have.shape[0], vectors - have.shape[1]))], axis=1)
+
+
+def _widened(rows: Any, features: int) -> Any:
+    """The same rows with zeros for features that came later."""
+    if rows.shape[1] == features:
+        return rows
+    if hasattr(rows, "tocsr"):
+        rows = rows.copy()
+        rows.resize((rows.shape[0], features))
+        return rows
+    return np.concatenate([rows, np.zeros((rows.shape[0], features - rows.shape[1]))], axis=1)
+
+
+def _stack(blocks: list[Any]) -> Any:
+    if hasattr(blocks[0], "tocsr"):
+        from scipy.sparse import vstack
+
+        return vstack(blocks, format="csr")
+    return np.concatenate([block.toarray() if hasattr(block, "toarray") else block for block in blocks])

@@ -1,0 +1,225 @@
+"""Watches a learner at work: its own `fit` runs, and its model is handed the examples one at a time."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.engine import loop
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.model.linear import Model
+from rosenblatt.model.matrix import Table
+from rosenblatt.training.loop import wrong
+
+from .proof import Proof
+from .sampling import Sample
+from .steps import Comparator, Floats, Step, Survivor
+
+__all__ = ["BatchRecorder", "Recorder"]
+
+Codes = NDArray[np.int64]
+
+
+class Recorder:
+    """Records every step of one `fit`.
+
+    Parameters
+    ----------
+    sample : Sample
+        Where the steps go.
+    comparator : Comparator or None
+        The separator of the squeeze; None where the rule has no such proof.
+    rate, threshold : float
+        The rule moves by `rate` whenever y·s ≤ `threshold`.
+    pocket : bool, default=False
+        Whether to follow the pocket.
+    """
+
+    def __init__(
+        self, sample: Sample, comparator: Comparator | None, rate: float, threshold: float, pocket: bool = False
+    ) -> None:
+        self.sample = sample
+        self.comparator = comparator
+        self.rate, self.threshold = rate, threshold
+        self.proof: Proof | None = None
+        self.start: Floats | None = None
+        self.epoch = 0
+        self.survivors: list[Survivor] = []
+        self._weights: Floats = np.zeros((1, 0))
+        self._updates = 0
+        self._survived = 0.0
+        self._pocket: float | None = math.inf if pocket else None
+
+    def watch(self, estimator: LinearClassifier, fit: Callable[[], Any]) -> None:
+        """Run `fit` with a model that hands its examples to this recorder."""
+        make = estimator._new_model
+
+        def new_model(n_features: int | None, dtype: Any) -> Model:
+            model = make(n_features, dtype)
+            plain = model.run
+
+            def run(table: Table, y: Codes, weight: Floats, order: Codes, on_run: Any = None) -> None:
+                self._begin(model, table, y, weight)
+                self.epoch += 1
+                self._pass(model, plain, table, y, weight, order, on_run)
+
+            setattr(model, "run", run)  # noqa: B010 (mypy: methods are not assigned to)
+            return model
+
+        setattr(estimator, "_new_model", new_model)  # noqa: B010
+        try:
+            fit()
+        finally:
+            del estimator.__dict__["_new_model"]
+        del estimator.model_.__dict__["run"]
+        self._end(estimator.model_)
+
+    def _begin(self, model: Model, table: Table, y: Codes, weight: Floats) -> None:
+        """See to it that the model logs its updates; note where it starts."""
+        state = model.state
+        if not state.log_rows.size:
+            vectors = model.vectors
+            model.state = state._replace(
+                log_rows=np.zeros(2, np.int64), log_ages=np.zeros(2), log_steps=np.zeros((2, vectors))
+            )
+        if self.start is None:
+            self.start = self._weights = weights_of(model)
+            if self.comparator is not None:
+                self.proof = Proof(self.comparator, self.start, self.rate, self.threshold)
+            self._check_pocket(model, table, y, weight)
+
+    def _pass(
+        self, model: Model, plain: Any, table: Table, y: Codes, weight: Floats, order: Codes, on_run: Any
+    ) -> None:
+        def run_reached() -> None:
+            self._check_pocket(model, table, y, weight)
+            on_run()
+
+        for t in range(order.size):
+            one = order[t : t + 1]
+            if weight.size and weight[one[0]] == 0.0:
+                continue
+            counts = model.state.counts.copy()
+            plain(table, y, weight, one, None if on_run is None else run_reached)
+            made = model.state.counts - counts
+            x = example(table, int(one[0]), model.rule.fit_intercept)
+            moves = model.state.log_steps[0].copy() if made[loop.UPDATES] else np.zeros(model.vectors)
+            if made[loop.UPDATES] and model.memory.arrays:
+                moves = None  # not a multiple of the example: rules that shrink w or keep variances log nothing
+            model.state.counts[loop.LOGGED] = 0
+            self._record(model, int(one[0]), int(y[one[0]]), x, moves, not made[loop.MISTAKES])
+
+    def _record(self, model: Model, row: int, true: int, x: Floats, moves: Floats | None, correct: bool) -> None:
+        before, scores = self._weights, model.state.scores.copy()
+        if moves is None or moves.any():
+            self._updates += 1
+            self._weights = weights_of(model)
+            self._survive(model, before)
+        self._survived += 1.0
+        self.sample.add(
+            Step(
+                number=self.sample.total + 1,
+                epoch=self.epoch,
+                example=row + 1,
+                x=x,
+                label=model.classes[true],
+                predicted=model._decide(scores, len(model.classes)),
+                scores=scores,
+                correct=correct,
+                before=before,
+                after=self._weights,
+                moves=moves,
+                update=(self._weights - before if moves is None else moves[:, None] * x) + 0.0,  # no -0
+                squeeze=None if self.proof is None else self.proof.squeeze(self._updates, self._weights),
+                average=readout_of(model) if model.readout == "average" else None,
+                survived=self._survived if model.readout == "vote" else None,
+                pocket=self._pocket,
+            )
+        )
+
+    def _survive(self, model: Model, weights: Floats) -> None:
+        """The run of these weights is over; the example that ended it counts for those that came after it."""
+        if model.readout == "vote" and self._survived > 0:
+            self.survivors.append(Survivor(weights, self._survived))
+        self._survived = 0.0
+
+    def _check_pocket(self, model: Model, table: Table, y: Codes, weight: Floats) -> None:
+        """What the pocket does when a run of right answers is long enough: count the mistakes on the whole set."""
+        if self._pocket is not None:
+            missed = wrong(model.raw_scores(table, *model.last()), y, model.rule.on_zero)
+            self._pocket = min(self._pocket, float(weight[missed].sum() if weight.size else missed.sum()))
+
+    def _end(self, model: Model) -> None:
+        """The last weight vector has survived to the end."""
+        self._survive(model, self._weights)
+
+
+class BatchRecorder(Recorder):
+    """Records one step for each epoch: the examples that it got wrong, and what they add up to."""
+
+    _open: tuple[Floats, tuple[int, ...]] | None = None
+
+    def _pass(
+        self, model: Model, plain: Any, table: Table, y: Codes, weight: Floats, order: Codes, on_run: Any
+    ) -> None:
+        self._close(model)
+        missed: list[int] = []
+        for t in range(order.size):
+            before = int(model.state.counts[loop.MISTAKES])
+            plain(table, y, weight, order[t : t + 1])
+            model.state.counts[loop.LOGGED] = 0
+            if int(model.state.counts[loop.MISTAKES]) > before:
+                missed.append(int(order[t]) + 1)
+        self._open = self._weights, tuple(missed)
+
+    def _close(self, model: Model) -> None:
+        """The weights have been moved since the last pass: write down its step."""
+        if self._open is None:
+            return
+        before, missed = self._open
+        self._open, self._weights = None, weights_of(model)
+        self.sample.add(
+            Step(
+                number=self.sample.total + 1,
+                epoch=self.sample.total + 1,
+                example=None,
+                x=None,
+                label=None,
+                predicted=None,
+                scores=None,
+                correct=not missed,
+                before=before,
+                after=self._weights,
+                moves=None,
+                update=self._weights - before,
+                mistakes=missed,
+            )
+        )
+
+    def _end(self, model: Model) -> None:
+        self._close(model)
+
+
+def weights_of(model: Model) -> Floats:
+    """The weights in force, one row for each weight vector, the bias first."""
+    return _stacked(model, *model.last())
+
+
+def readout_of(model: Model) -> Floats:
+    """The weights that predictions are made from, in the same shape."""
+    return _stacked(model, *model.weights())
+
+
+def _stacked(model: Model, w: NDArray[Any], bias: Floats) -> Floats:
+    w = w[: model.n_features]
+    rows = w[None, :] if w.ndim == 1 else w[:, : model.vectors].T
+    return np.hstack([bias[:, None], rows] if model.rule.fit_intercept else [rows]).astype(np.float64)
+
+
+def example(table: Table, row: int, fit_intercept: bool) -> Floats:
+    """One example as an array, the bias feature first."""
+    x = table.take(np.array([row]))
+    x = np.asarray(x.toarray() if table.sparse else x, dtype=np.float64).ravel()
+    return np.concatenate([[1.0], x]) if fit_intercept else x

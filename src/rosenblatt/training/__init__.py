@@ -1,0 +1,1 @@
+"""Training: epochs over blocks of examples, when to stop, and what happened."""

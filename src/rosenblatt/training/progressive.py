@@ -1,0 +1,326 @@
+"""Predict, then learn: the honest score of a model on a stream, where every example is a test before it is a lesson."""
+
+import dataclasses
+import struct
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.engine import loop
+from rosenblatt.engine.codegen import shared_kernels
+from rosenblatt.model.linear import Model
+from rosenblatt.model.matrix import Table
+from rosenblatt.model.records import DictRows
+
+__all__ = ["Progress", "Pupil", "learn_records", "progressive"]
+
+Codes = NDArray[np.int64]
+
+
+@dataclasses.dataclass
+class Progress:
+    """How a model did on a stream while it learned from it.
+
+    Attributes
+    ----------
+    examples, mistakes : int
+        How many there were, and how many were predicted wrongly (or not at all) before they were learned.
+    labels : list
+        The classes in the order of their arrival, as labels or as guesses.
+    curve : list of tuple
+        (examples, mistakes) at 1, 2, 4, 8, … examples and at the end.
+    """
+
+    examples: int = 0
+    mistakes: int = 0
+    labels: list[Any] = dataclasses.field(default_factory=list)
+    curve: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+    _pairs: dict[tuple[Any, Any], int] = dataclasses.field(default_factory=dict, repr=False)
+    _next: int = dataclasses.field(default=1, repr=False)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of examples that were predicted rightly before they were learned."""
+        return 1.0 - self.mistakes / self.examples if self.examples else float("nan")
+
+    @property
+    def confusion(self) -> NDArray[np.int64]:
+        """How often each label (row) got each guess (column), in the order of `labels`; guesses of None are left out."""
+        place = {label: number for number, label in enumerate(self.labels)}
+        table = np.zeros((len(place), len(place)), np.int64)
+        for (truth, guess), count in self._pairs.items():
+            if guess is not None:
+                table[place[truth], place[guess]] += count
+        return table
+
+    def add(self, truth: Any, guess: Any) -> bool:
+        """Count an example; whether its number is one at which to report."""
+        pair = (truth, guess)
+        if pair not in self._pairs:
+            self.labels += [label for label in dict.fromkeys(pair) if label is not None and label not in self.labels]
+        self._pairs[pair] = self._pairs.get(pair, 0) + 1
+        self.examples += 1
+        self.mistakes += guess != truth
+        if self.examples < self._next:
+            return False
+        self._next *= 2
+        self.curve.append((self.examples, self.mistakes))
+        return True
+
+    def finish(self) -> "Progress":
+        """Note the last point of the curve."""
+        if self.examples and (not self.curve or self.curve[-1][0] != self.examples):
+            self.curve.append((self.examples, self.mistakes))
+        return self
+
+    def __str__(self) -> str:
+        lines = [f"{'examples':>12}{'mistakes':>12}{'accuracy':>12}"]
+        lines += [f"{count:>12,}{wrong:>12,}{1 - wrong / count:>12.2%}" for count, wrong in self.curve]
+        return "\n".join(lines)
+
+
+def progressive(model: Any, stream: Iterable[Any], delay: Any = 0) -> Progress:
+    """Let a model predict each example of a stream and learn it afterwards.
+
+    Parameters
+    ----------
+    model : estimator
+        A learner of this library, or anything with `predict_one(x)` and `learn_one(x, y)`. It is taught.
+    stream : iterable
+        Pairs (x, y) with x a dict or a 1-D array; or pairs (X, y) of many rows and their labels, such as
+        `rosenblatt.stream(path)` gives. The number of columns of X may grow.
+    delay : int, default=0
+        So many further examples are predicted before the label of an example becomes known.
+
+    Returns
+    -------
+    Progress
+        Accuracy, mistakes, confusion, and the curve at doubling counts.
+
+    Examples
+    --------
+    >>> import rosenblatt
+    >>> days = [({"rain": 1.0}, "wet"), ({"sun": 1.0}, "dry")] * 10
+    >>> result = rosenblatt.progressive(rosenblatt.Perceptron(), days)
+    >>> result.mistakes, result.accuracy
+    (2, 0.9)
+    """
+    if isinstance(delay, bool) or not isinstance(delay, int) or delay < 0:
+        raise ValueError(
+            f"`delay` of progressive must be a whole number of at least 0; got {delay!r}. It counts the examples between "
+            "a prediction and its label."
+        )
+    progress, waiting = Progress(), deque[Any]()
+    for example in _examples(model, stream):
+        if delay == 0:
+            progress.add(example.truth, example.learn())
+            continue
+        progress.add(example.truth, example.predict())
+        waiting.append(example)
+        if len(waiting) > delay:
+            waiting.popleft().learn()
+    for example in waiting:
+        example.learn()
+    return progress.finish()
+
+
+@dataclasses.dataclass(slots=True)
+class _Single:
+    """One record and its label."""
+
+    model: Any
+    x: Any
+    truth: Any
+
+    def predict(self) -> Any:
+        return self.model.predict_one(self.x)
+
+    def learn(self) -> Any:
+        return self.model.learn_one(self.x, self.truth)
+
+
+@dataclasses.dataclass(slots=True)
+class _Row:
+    """One row of a table and its label."""
+
+    pupil: "Pupil"
+    table: Table
+    number: int
+    truth: Any
+
+    def predict(self) -> Any:
+        return self.pupil.label(self.pupil.predict(self.table, self.number))
+
+    def learn(self) -> Any:
+        pupil, classes = self.pupil, self.pupil.model.class_number
+        if self.truth in classes:
+            return pupil.label(pupil.learn(self.table, self.number, classes[self.truth]))
+        guess = self.predict()  # before its class takes part
+        pupil.model.add_class(self.truth)
+        pupil.learn(self.table, self.number, classes[self.truth])
+        return guess
+
+
+def _examples(model: Any, stream: Iterable[Any]) -> Iterator[Any]:
+    pupil = None
+    for x, y in stream:
+        if getattr(x, "ndim", 1) != 2:
+            yield _Single(model, x, y)
+        elif not hasattr(model, "_rule"):
+            rows = x.toarray() if hasattr(x, "toarray") else np.asarray(x)
+            yield from (_Single(model, row, label) for row, label in zip(rows, np.asarray(y).tolist(), strict=True))
+        else:
+            pupil = pupil or Pupil.of(model, x)
+            table = Table(x, pupil.model.dtype)
+            labels = np.asarray(y).tolist()
+            yield from (_Row(pupil, table, number, label) for number, label in enumerate(labels))
+
+
+def learn_records(model: Model, xs: Sequence[Any], labels: Sequence[Any], most: float) -> list[Any] | None:
+    """What `learn_one` does for each of many dicts, in half the time; None, and nothing done, if that cannot be done at once.
+
+    That is, if a class or a name is new, a value is no number or larger than `most`, or the readout is not the last weights. In
+    the place of a prediction is a ValueError where an example could not be learned.
+    """
+    codes = list(map(model.class_number.get, labels))
+    if None in codes or len(model.classes) < 2 or model.readout != "last" or model.dtype != np.float64:
+        return None
+    try:
+        rows = DictRows(xs, model.features or {})
+    except (KeyError, OverflowError, struct.error):
+        return None
+    if not np.abs(rows.values).max(initial=0.0) <= most:
+        return None
+    numbers, guesses, done = np.array(codes, np.int64), np.empty(len(codes), np.int64), 0
+    problems: dict[int, ValueError] = {}
+    kernel = model._kernels.two_classes_records if model.vectors == 1 else model._kernels.many_classes_records
+    while True:
+        at = rows.values.ctypes.data + 8 * int(rows.counts[:done].sum())
+        rest = rows.columns[done:], rows.counts[done:], at, numbers[done:], guesses[done:]
+        done += int(kernel(model._packed, model._state.w, *rest))
+        if done == len(codes):
+            break
+        outcome = int(guesses[done])
+        scores = model.state.scores
+        guesses[done] = int(scores[0] >= 0) if scores.size == 1 else int(np.argmax(scores))
+        try:
+            model._after_one(outcome, xs[done], [])
+        except ValueError as error:
+            problems[done] = error
+        done += 1
+    predictions: list[Any] = list(map(model.classes.__getitem__, guesses.tolist()))
+    for number, problem in problems.items():
+        predictions[number] = problem
+    return predictions
+
+
+class Pupil:
+    """A core model that is taught row by row from tables, at a few microseconds a row."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._table: Table | None = None
+        self._order = np.zeros(1, np.int64)
+        self.estimator: Any = None
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any) -> "Pupil":
+        """The pupil inside an estimator, which gets a core model if it has none."""
+        if not hasattr(estimator, "model_"):
+            estimator._check_parameters()
+            estimator.model_ = estimator._new_model(X.shape[1], np.float32 if X.dtype == np.float32 else np.float64)
+            estimator.n_features_in_ = X.shape[1]
+        pupil = cls(estimator.model_)
+        pupil.estimator = estimator
+        return pupil
+
+    def label(self, number: int) -> Any:
+        """The class of that number, None for -1."""
+        return None if number < 0 else self.model.classes[number]
+
+    def _take(self, table: Table) -> None:
+        """Look at another table: make room for its features, and find the addresses of its rows."""
+        if table is self._table:
+            return
+        self._table = table
+        if table.shape[1] > self.model.n_features:
+            self.model.add_features(table.shape[1])
+            if self.estimator is not None:
+                self.estimator.n_features_in_ = table.shape[1]
+        self._rows_dtype = table.dtype
+        self._rows = table.rows if table.in_place else np.ascontiguousarray(table.rows, table.dtype)
+        if table.sparse:
+            self._indices = np.ascontiguousarray(table.rows.indices, np.int64)
+            self._values = np.ascontiguousarray(table.rows.values, self.model.dtype)
+            self._bounds: list[int] = table.rows.indptr.tolist()
+            self._addresses = self._indices.ctypes.data, self._values.ctypes.data
+        else:
+            self._dense = np.ascontiguousarray(table.rows, self.model.dtype)
+
+    def predict(self, table: Table, number: int) -> int:
+        """The class number that the model's readout gives a row; -1 before any class was seen."""
+        self._take(table)
+        model, classes = self.model, len(self.model.classes)
+        if classes < 2:
+            return classes - 1
+        if model.readout in ("vote", "committee"):
+            scores = model.scores(Table(table.take(np.array([number]))))[0]
+        else:
+            scores = sum(factor * self._score(w, bias, number) for w, bias, factor in model.parts())
+        return int(scores[0] >= 0) if classes == 2 else int(np.argmax(scores))
+
+    def _score(self, w: NDArray[Any], bias: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+        """The scores of one row, by the kernel at once: preparing a table for it would take ten times as long."""
+        assert self._table is not None
+        kernels, out = shared_kernels(), np.empty((1, bias.size))
+        w = w.astype(self._rows_dtype, copy=False)
+        self._order[0] = number
+        if w.ndim == 1:
+            bad = kernels.score_two(w, bias, self._rows, self._order, out[:, 0])
+        else:
+            bad = kernels.score_many(w, bias, self._rows, self._order, out)
+        if bad >= 0:
+            raise ValueError(self._table.describe_bad_row(number))
+        scores: NDArray[np.float64] = out[0]
+        return scores
+
+    def scores(self, table: Table, rows: Codes) -> NDArray[np.float64]:
+        """Scores of some rows. An average is not formed for them: its score follows from those of two vectors."""
+        model = self.model
+        if model.readout in ("vote", "committee"):
+            return model.scores(Table(table.take(rows)))
+        scores: NDArray[np.float64] = sum(
+            factor * model.raw_scores(table, w, bias, rows) for w, bias, factor in model.parts()
+        )
+        return scores
+
+    def learn(self, table: Table, number: int, code: int, weight: float = 1.0) -> int:
+        """Predict a row, then learn it; the class number predicted."""
+        self._take(table)
+        model = self.model
+        apart = model.readout != "last" or len(model.classes) < 2
+        guess = self.predict(table, number) if apart else -1
+        arrays = model._packed, model._state.w
+        if table.sparse:
+            start, stop = self._bounds[number], self._bounds[number + 1]
+            indices, values = self._addresses
+            outcome = model._learn_sparse(
+                *arrays, indices + 8 * start, values + model.dtype.itemsize * start, stop - start, code, weight
+            )
+        else:
+            outcome = model._learn_dense(*arrays, self._dense[number], code, weight)
+        if outcome >= 0 and not apart:
+            return int(outcome)
+        model._averaged = None
+        if outcome < 0 and not apart:
+            scores = model.state.scores
+            guess = int(scores[0] >= 0) if scores.size == 1 else int(np.argmax(scores))
+        if -outcome == loop.BAD_VALUE:
+            raise ValueError(model._describe_bad_row(table, number))
+        model._attend(max(-outcome, loop.DONE), np.array([number]))
+        if model.support is not None:
+            model.support.absorb(table)
+        return guess
