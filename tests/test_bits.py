@@ -1,0 +1,60 @@
+"""Training gives the same bits as before: the records in `bits.json`, written by an earlier version of the library.
+
+The file changes only when results are meant to change. It is written, by the library that Python finds, with
+``python -m tests.test_bits --write``.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import rosenblatt as rb
+from tests.bit_cases import LEARNERS, OWN_RULES, cases, record
+
+FILE = Path(__file__).with_name("bits.json")
+
+
+def portable(learner):
+    """The cases of a learner whose results do not depend on the kind of CPU."""
+    return {name: case for name, case in cases(learner).items() if case.portable}
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def test_the_file_holds_all_cases(stored):
+    public = {name for name in rb.__all__ if hasattr(getattr(rb, name), "fit")}
+    assert set(LEARNERS) <= public, "a learner that is newer than the file is not in it"
+    assert set(stored) == {*LEARNERS, *OWN_RULES}
+
+
+@pytest.mark.parametrize("learner", [*LEARNERS, *OWN_RULES])
+def test_the_same_bits_as_before(learner, stored):
+    now = {name: record(learner, case) for name, case in portable(learner).items()}
+    assert list(now) == list(stored[learner]), "the cases are those of the file"
+    differences = {
+        name: {key: (before.get(key), now[name].get(key)) for key in before | now[name] if before.get(key) != now[name].get(key)}
+        for name, before in stored[learner].items()
+        if before != now[name]
+    }  # fmt: skip
+    assert differences == {}, "each value as (before, now)"
+
+
+def write():
+    """Store the records of all cases, one in each line."""
+    parts = []
+    for learner in [*LEARNERS, *OWN_RULES]:
+        records = {name: record(learner, case) for name, case in portable(learner).items()}
+        lines = [f"{json.dumps(name)}: {json.dumps(values)}" for name, values in records.items()]
+        parts.append(f"{json.dumps(learner)}: {{\n" + ",\n".join(lines) + "\n}")
+    FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--write"]:
+        sys.exit("usage: python -m tests.test_bits --write")
+    write()
