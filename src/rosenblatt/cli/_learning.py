@@ -19,8 +19,8 @@ from rosenblatt.cli._errors import Usage
 from rosenblatt.cli._scoring import chosen
 from rosenblatt.data.batch import Batch, compact, join
 from rosenblatt.data.sources import Opened
-from rosenblatt.engine import loop
 from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.state import since
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.training.history import Epoch, Run
@@ -240,7 +240,7 @@ def learn(
         Called after each epoch.
     """
     pupil = Pupil(model)
-    counts, sums = model.state.counts, model.state.sums
+    counts = sums = model.state.counters
     while not (reason := run.finished()):
         epoch, skip, started = run.current, run.current.examples, time.monotonic()
         for number, block in enumerate(examples.blocks()):
@@ -253,18 +253,18 @@ def learn(
             if held.size and not whole and not skip:
                 _judge(pupil, block, held, epoch)
             for start in range(skip, order.size, PIECE):
-                counts, sums = model.state.counts, model.state.sums
-                before, loss, age = counts.copy(), float(sums[loop.LOSS]), float(sums[loop.AGE])
+                counts = sums = model.state.counters
+                before, loss, age = counts.copy(), float(sums.loss), float(sums.age)
                 piece = order[start : start + PIECE]
                 model.run(block.table, block.codes, block.weights, piece)
                 if model.support is not None:
                     model.support.absorb(block.table)
-                made = model.state.counts - before
+                made = since(model.state.counters, before)
                 epoch.examples += piece.size
-                epoch.mistakes += int(made[loop.MISTAKES])
-                epoch.updates += int(made[loop.UPDATES])
-                epoch.loss += float(model.state.sums[loop.LOSS]) - loss
-                epoch.weight += float(model.state.sums[loop.AGE]) - age
+                epoch.mistakes += int(made.mistakes)
+                epoch.updates += int(made.updates)
+                epoch.loss += float(model.state.counters.loss) - loss
+                epoch.weight += float(model.state.counters.age) - age
                 on_piece(epoch.examples)
                 if interrupt.asked:
                     epoch.seconds += time.monotonic() - started
@@ -274,7 +274,7 @@ def learn(
             if held.size and whole:
                 _judge(pupil, block, held, epoch)
         epoch.seconds += time.monotonic() - started
-        model.state.sums[loop.LOSS] = 0.0
+        model.state.counters.loss = 0.0
         run.done.append(epoch)
         run.current = Epoch()
         on_epoch()

@@ -13,7 +13,6 @@ from rosenblatt.cli._files import load_model, open_data, save_model
 from rosenblatt.cli._learning import Block, Epoch, Examples, Interrupt, Run, learn
 from rosenblatt.cli._scoring import Evaluation, class_labels, evaluate_stream
 from rosenblatt.data import open_stream
-from rosenblatt.engine import loop
 from rosenblatt.learners import find
 from rosenblatt.training.interrupt import asked_to_stop, stopping_when
 from rosenblatt.training.progress import Bar
@@ -289,7 +288,7 @@ class Session:
             estimator.mistakes_per_epoch_ = np.array([epoch.mistakes for epoch in passes])
             estimator.updates_per_epoch_ = np.array([epoch.updates for epoch in passes])
             estimator.converged_ = run.stopped == "no mistakes"
-            model.state.counts[loop.POSITION] = 0
+            model.state.counters.position = 0
         estimator.encoder_ = self.stream.encoder
         estimator.training_ = {"data": self._fingerprint(), "run": run.to_json()}
 

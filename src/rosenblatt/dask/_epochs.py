@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.engine.codegen import load_module, step_source
 from rosenblatt.model.linear import Model, Rule
 from rosenblatt.model.matrix import writable
@@ -200,10 +199,10 @@ def learn_shards(
         except ValueError as error:
             raise ValueError(f"{shard.place}: {error}") from None
         seconds += time.perf_counter() - began
-        counts, sums = model.state.counts, model.state.sums
+        counts = sums = model.state.counters
         note = Note(
-            number, int(counts[loop.EXAMPLES]), int(counts[loop.MISTAKES]), int(counts[loop.UPDATES]),
-            float(sums[loop.LOSS]), float(sums[loop.AGE]), float(sums[loop.STEPS]), float(sums[loop.REACH]),
+            number, int(counts.examples), int(counts.mistakes), int(counts.updates),
+            float(sums.loss), float(sums.age), float(sums.steps), float(sums.reach),
         )  # fmt: skip
         note.share = {
             "mistakes": float(note.updates),

@@ -15,7 +15,6 @@ import numpy as np
 from rosenblatt.cli._files import check_output
 from rosenblatt.data import Encoder
 from rosenblatt.data.vocabulary import Vocabulary
-from rosenblatt.engine import loop
 from rosenblatt.model.linear import Model
 from rosenblatt.model_file import save
 from rosenblatt.training.history import Run
@@ -271,7 +270,7 @@ def _finished(trainer: Trainer) -> str:
 def _finish(estimator: Any, trainer: Trainer, encoder: Encoder | None, marks: dict[str, Any]) -> None:
     """Give the estimator what a fitted one has."""
     model, run = trainer.model, trainer.run
-    model.state.counts[loop.POSITION] = 0
+    model.state.counters.position = 0
     estimator.model_ = model
     estimator.n_features_in_ = model.n_features
     estimator.n_iter_ = len(run.done)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.training.loop import History, length, smallest_margin
@@ -48,7 +47,7 @@ class Proving(Blueprint):
         state, scheme = model.state, model.rule.multiclass
         w, bias = model.last()
         stacked = len(model.classes) > 2
-        radius = math.sqrt(state.sums[loop.REACH])
+        radius = math.sqrt(state.counters.reach)
         additive = model.rule.additive and not (stacked and scheme in ("all", "ovr"))
         upper = history.distance / history.steps if additive and history.steps else math.inf
         separable = lead > 0.0
@@ -60,8 +59,8 @@ class Proving(Blueprint):
         coef = w[None, :].copy() if w.ndim == 1 else np.ascontiguousarray(w[:, : model.vectors].T)
         return RunCertificate(
             status="separable" if separable else "undecided" if history.cycle is None else "inseparable",
-            mistakes=int(state.counts[loop.MISTAKES]),
-            updates=int(state.counts[loop.UPDATES]),
+            mistakes=int(state.counters.mistakes),
+            updates=int(state.counters.updates),
             epochs=len(history.mistakes),
             radius=radius,
             margin=(lower, upper),

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
@@ -63,7 +62,7 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
         validate: Callable[[], float] | None,
         rng: np.random.RandomState,
     ) -> History:
-        state, counts = model.state, model.state.counts
+        state, counts = model.state, model.state.counters
         pocket = (state.w.copy(), state.bias.copy())
         pocket_run, fewest = 0, math.inf
 
@@ -73,11 +72,11 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
             missed = wrong(model.raw_scores(table, state.w, state.bias, rows), y[rows], self.on_zero)
             mistakes = float(weight[rows][missed].sum() if weight.size else missed.sum())
             if mistakes < fewest:
-                fewest, pocket_run = mistakes, int(counts[loop.RUN])
+                fewest, pocket_run = mistakes, int(counts.run)
                 pocket = (state.w.copy(), state.bias.copy())
 
         def epoch(order: NDArray[np.int64]) -> None:
-            counts[loop.GOAL] = max(pocket_run, int(counts[loop.RUN])) + 1
+            counts.goal = max(pocket_run, int(counts.run)) + 1
             model.run(table, y, weight, order, on_run=ratchet)
 
         ratchet()

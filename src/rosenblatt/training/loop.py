@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
+from rosenblatt.engine.state import since
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 
@@ -100,16 +100,16 @@ def train(
     watch = _CycleWatch(model, rng) if epoch is None and model.rule.additive else None
     for number in range(1, schedule.max_iter + 1):
         order = visiting_order(in_order, schedule.shuffle, rng)
-        before = model.state.counts.copy()
-        model.state.sums[loop.LOSS] = 0.0
+        before = model.state.counters.copy()
+        model.state.counters.loss = 0.0
         if epoch is None:
             model.run(table, y, weight, order)
         else:
             epoch(order)
-        made = model.state.counts - before
-        history.mistakes.append(int(made[loop.MISTAKES]))
-        history.updates.append(int(made[loop.UPDATES]))
-        history.losses.append(float(model.state.sums[loop.LOSS]) / max(total, np.finfo(float).tiny))
+        made = since(model.state.counters, before)
+        history.mistakes.append(int(made.mistakes))
+        history.updates.append(int(made.updates))
+        history.losses.append(float(model.state.counters.loss) / max(total, np.finfo(float).tiny))
         merit = -history.losses[-1]
         if validate is not None:
             merit = validate()
@@ -146,7 +146,7 @@ def train(
     w, bias = model.last()
     history.distance = length(w - start[0], bias - start[1])
     history.start_norm = length(*start)
-    history.steps = float(model.state.sums[loop.STEPS])
+    history.steps = float(model.state.counters.steps)
     return history
 
 
@@ -164,13 +164,13 @@ class _CycleWatch:
 
     def _remember(self, model: Model, rng: np.random.RandomState) -> None:
         self.w, self.bias = model.state.w.copy(), model.state.bias.copy()
-        self.updates, self.rng, self.epochs = int(model.state.counts[loop.UPDATES]), rng.get_state(), 0
+        self.updates, self.rng, self.epochs = int(model.state.counters.updates), rng.get_state(), 0
 
     def returned(self, model: Model, rng: np.random.RandomState) -> bool:
         """Whether the weights moved and are back where they were; asked once after each epoch."""
         self.epochs += 1
         state = model.state
-        moved = int(state.counts[loop.UPDATES]) > self.updates
+        moved = int(state.counters.updates) > self.updates
         if moved and np.array_equal(state.bias, self.bias) and np.array_equal(state.w, self.w):
             return True
         if self.epochs == self.power:
