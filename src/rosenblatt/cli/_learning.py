@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.cli._errors import Usage
-from rosenblatt.cli._scoring import chosen
 from rosenblatt.data.batch import Batch, compact, join
 from rosenblatt.data.sources import Opened
 from rosenblatt.engine import loop
 from rosenblatt.engine.rows import CSR
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
+from rosenblatt.training.evaluation import chosen
 from rosenblatt.training.history import Epoch, Run
 from rosenblatt.training.progressive import Pupil
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.cli._scoring import Evaluation, roc_curve
+from rosenblatt.training.evaluation import Evaluation, roc_curve
 
 __all__ = ["confusion_figure", "features_figure", "mistakes_figure", "roc_figure"]
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from rosenblatt.cli import _pictures
 from rosenblatt.cli._errors import writing
-from rosenblatt.cli._scoring import Evaluation, evaluate_stream
 from rosenblatt.cli._session import Session
 from rosenblatt.cli.inspect import strongest
+from rosenblatt.training.evaluation import Evaluation, evaluate_stream
 
 __all__ = ["write_report"]
 

@@ -62,8 +62,9 @@ def compare(
     from rosenblatt.cli import _files
     from rosenblatt.experiments.comparison import CONTENDERS
     from rosenblatt.experiments.comparison import compare as measure
+    from rosenblatt.model_file.atomic import check_output
 
-    _files.check_output(plot)
+    check_output(plot)
     if not 0 < prefix < 1:
         raise Usage(f"--prefix must lie between 0 and 1; got {prefix:g}. It is the share that settings are chosen on.")
     chosen = [one for one in CONTENDERS if any(_plain(one.name).startswith(_plain(name)) for name in only)]

@@ -54,8 +54,7 @@ def replay(
       rosenblatt replay spam.db --export spam.jsonl.gz
       rosenblatt replay spam.db --dask tcp://10.0.0.1:8786 --epochs 20 -o spam.model
     """
-    from rosenblatt.cli._files import check_output
-    from rosenblatt.model_file.atomic import replacing
+    from rosenblatt.model_file.atomic import check_output, replacing
     from rosenblatt.serve import replay as work
     from rosenblatt.serve.examples import Refused
     from rosenblatt.serve.store import StoreError

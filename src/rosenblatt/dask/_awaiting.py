@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 from concurrent.futures import wait as wait_for
 from typing import Any
 
-import rosenblatt
+from rosenblatt._version import __version__
 
 from ._errors import ClusterError, no_workers, scheduler_lost, scheduler_silent, seconds_without_workers
 
@@ -63,20 +63,20 @@ def _asks_version() -> Callable[[], str]:
 
     def version() -> str:
         try:
-            import rosenblatt
+            from rosenblatt._version import __version__ as found
         except ImportError as error:
             return f"none ({error})"
-        return rosenblatt.__version__
+        return found
 
     return version
 
 
 def _check_version(who: str, answer: Any) -> None:
     """Refuse another version; who was lost meanwhile gave none."""
-    if isinstance(answer, str) and answer != rosenblatt.__version__:
+    if isinstance(answer, str) and answer != __version__:
         raise ClusterError(
-            f"Every worker and the scheduler must have the version {rosenblatt.__version__} of this library, as here; {who} has "
-            f"{answer}. Install rosenblatt[dask]=={rosenblatt.__version__} there."
+            f"Every worker and the scheduler must have the version {__version__} of this library, as here; {who} has "
+            f"{answer}. Install rosenblatt[dask]=={__version__} there."
         )
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.cli._files import check_output
 from rosenblatt.data import Encoder
 from rosenblatt.data.vocabulary import Vocabulary
 from rosenblatt.engine import loop
 from rosenblatt.model.linear import Model
 from rosenblatt.model_file import save
+from rosenblatt.model_file.atomic import check_output
 from rosenblatt.training.history import Run
 from rosenblatt.training.progress import Bar
 

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from rosenblatt.cli._scoring import describe_strangers
 from rosenblatt.data import Encoder, open_stream
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
+from rosenblatt.training.evaluation import describe_strangers
 
 from ._agreement import few, joined_classes, joined_features, known_features
 from ._data import Data
