@@ -25,6 +25,7 @@ from rosenblatt.learners import (
 )
 
 from ._fit import train
+from ._internals import example_of, kind_of_collection
 from ._sources import check_column, in_blocks_of
 
 __all__ = [
@@ -117,7 +118,7 @@ class ClusterFit:
             X, y = X.drop(columns=[y]), X[y]
         guess = self.predict(X)
         given = [guess, y] if sample_weight is None else [guess, y, sample_weight]
-        if all(type(values).__module__.startswith("dask") for values in given):
+        if all(map(kind_of_collection, given)):
             return _share(guess, in_blocks_of(guess, "y", y), in_blocks_of(guess, "sample_weight", sample_weight))
         from sklearn.metrics import accuracy_score
 
@@ -126,18 +127,18 @@ class ClusterFit:
 
     def _blockwise(self, method: str, X: Any) -> Any:
         estimator = self.to_local()
-        kind = type(X).__module__
-        if not kind.startswith("dask"):
+        kind = kind_of_collection(X)
+        if not kind:
             return getattr(estimator, method)(X)
-        if not kind.startswith(("dask.array", "dask.dataframe", "dask_expr")):
+        if kind not in ("array", "dataframe"):
             raise ValueError(
                 f"X must be a Dask array or dataframe, or an array here; got a {type(X).__name__}. The items of a bag are "
                 "predicted by bag.map(model.to_local().predict_one)."
             )
-        example = np.zeros((1, X.shape[1]), X.dtype) if kind.startswith("dask.array") else X._meta_nonempty
+        example = np.zeros((1, X.shape[1]), X.dtype) if kind == "array" else example_of(X)
         example = np.asarray(getattr(estimator, method)(example))
         work = functools.partial(_call, method, estimator, example[:0])
-        if kind.startswith("dask.array"):
+        if kind == "array":
             drop = {"drop_axis": 1} if example.ndim == 1 else {"chunks": (X.chunks[0], (example.shape[1],))}
             whole = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
             return whole.map_blocks(work, dtype=example.dtype, **drop)
