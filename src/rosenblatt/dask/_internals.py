@@ -1,7 +1,7 @@
 """What this package uses of Dask beyond its documentation: all of it is here.
 
-Any release of Dask may change it. `TRIED` names the releases with which `tests/dask` has passed; `test_internals.py` there uses
-every function on a real cluster.
+Any release of Dask may change it. `tests/dask/test_internals.py` uses every function on a real cluster, and fails with a release
+that is not in `TRIED`.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 TRIED = ("2024.8.0", "2026.8.0")
-"""Releases of dask and distributed with which the tests have passed, the oldest one that is allowed among them."""
+"""Releases of dask and distributed with which that test has passed; the first is the oldest one that is allowed."""
 
 STAYS = "rosenblatt-stays"
 """The annotation of tasks that Dask must not move to another worker while theirs is there."""
