@@ -7,7 +7,7 @@ import numpy as np
 import orjson
 import pytest
 
-from rosenblatt import model_file
+from rosenblatt.model_file import container
 from rosenblatt.serve.choice import new_estimator
 from rosenblatt.serve.events import Limits
 from rosenblatt.serve.examples import Refused, expanded
@@ -71,7 +71,7 @@ def test_replay_and_snapshots_give_the_same_bits(algorithm):
     events, limits = [], Limits(pending=18)
     requests = list(traffic(300))
     run(served, requests[:250], events, limits)
-    data = model_file.to_bytes(*copy(served).packed())
+    data = container.to_bytes(*copy(served).packed())
     run(served, requests[250:], events, limits, 2000.0)
     assert served.expired > 0
     replayed = Served(1, "m", algorithm, parameters, 5.0)
@@ -319,10 +319,10 @@ def test_snapshots_are_models_that_load_reads(tmp_path):
     served, events = Served(1, "m", "averaged-perceptron", {}, 0.0), []
     run(served, list(traffic(100)), events)
     path = tmp_path / "m.model"
-    path.write_bytes(model_file.to_bytes(*copy(served).packed()))
+    path.write_bytes(container.to_bytes(*copy(served).packed()))
     loaded = rosenblatt.load(path)
     assert np.array_equal(loaded.coef_, served.estimator.coef_)
-    path.write_bytes(model_file.to_bytes(*copy(served).packed())[:-1])
+    path.write_bytes(container.to_bytes(*copy(served).packed())[:-1])
     with pytest.raises(ValueError, match="damaged"):
         rosenblatt.load(path)
 

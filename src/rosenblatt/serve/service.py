@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from rosenblatt import model_file
+from rosenblatt.model_file.container import to_bytes
 from rosenblatt.serve.choice import canonical
 from rosenblatt.serve.events import Event, Limits
 from rosenblatt.serve.examples import Refused
@@ -326,9 +326,7 @@ class Service:
             )
         header, tensors = packed_model(served)
         await self.confirmed(None)
-        data: bytes = await asyncio.get_running_loop().run_in_executor(
-            self._helper, model_file.to_bytes, header, tensors
-        )
+        data: bytes = await asyncio.get_running_loop().run_in_executor(self._helper, to_bytes, header, tensors)
         return data
 
     async def insight(self, name: str, top: int) -> dict[str, Any]:

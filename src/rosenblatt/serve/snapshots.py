@@ -9,6 +9,7 @@ import orjson
 from rosenblatt import model_file
 from rosenblatt.learners._load import restore
 from rosenblatt.model_file import Saved
+from rosenblatt.model_file.container import from_bytes
 from rosenblatt.serve.events import Limits, Pending
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.store import Store, StoreError
@@ -59,7 +60,7 @@ def packed_model(served: Served) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def from_snapshot(number: int, data: bytes) -> Served:
     """The model that a `Copy` describes, from the bytes of its file."""
-    header, tensors = model_file.from_bytes(data, "The snapshot")
+    header, tensors = from_bytes(data, "The snapshot")
     state = orjson.loads(tensors.pop("service").tobytes())
     served = Served(number, state["name"], state["algorithm"], state["parameters"], state["created"])
     for name in ("sequence", "time", "examples", "mistakes", "predictions", "expired", "stride"):
