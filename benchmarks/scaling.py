@@ -27,8 +27,6 @@ from rosenblatt.dask._sources import MOST, SHARD_BYTES
 from . import data as made_up
 from .harness import SMALLER, Options, Row, measure
 
-__all__ = ["BENCHMARKS"]
-
 NONZEROS, FEATURES, SHARDS = 75, 1_000_000, 64
 FEWER_FEATURES = 50_000
 """As in the text of the other benchmarks."""
@@ -479,7 +477,7 @@ def measured_rates(options: Options) -> tuple[float, float]:
     from rosenblatt.dask._epochs import Order, Recipe, learn_shards
     from rosenblatt.dask._mixing import coordinates_of
     from rosenblatt.dask._shards import Shard
-    from rosenblatt.engine.rows import CSR
+    from rosenblatt.engine.csr import CSR
     from rosenblatt.training.schedule import Schedule
 
     rows = options.size(100_000)

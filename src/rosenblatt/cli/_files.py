@@ -10,8 +10,6 @@ import typer
 
 from rosenblatt.cli._errors import Usage, writing
 
-__all__ = ["emit", "load_model", "open_data", "output", "read_all", "save_model"]
-
 
 def load_model(path: str) -> Any:
     """The estimator in a model file, ready to read files with."""

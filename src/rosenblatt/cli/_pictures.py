@@ -6,8 +6,6 @@ import numpy as np
 
 from rosenblatt.training.evaluation import Evaluation, roc_curve
 
-__all__ = ["confusion_figure", "features_figure", "mistakes_figure", "roc_figure"]
-
 INK, RED, BLUE = "#222222", "#b3413a", "#2f6690"
 
 

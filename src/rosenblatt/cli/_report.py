@@ -15,8 +15,6 @@ from rosenblatt.cli._session import Session
 from rosenblatt.cli.inspect import strongest
 from rosenblatt.training.evaluation import Evaluation, evaluate_stream
 
-__all__ = ["write_report"]
-
 CHEAP = 2_000_000
 """Up to so many non-zero numbers the certificate is made."""
 

@@ -10,8 +10,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Usage, writing
 
-__all__ = ["compare"]
-
 
 def compare(
     data: option.DataFiles,

@@ -7,8 +7,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Usage, warn
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     model: option.ModelFile,

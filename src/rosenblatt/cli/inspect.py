@@ -7,8 +7,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Usage
 
-__all__ = ["describe", "inspect", "strongest"]
-
 
 def inspect(
     model: option.ModelFile,

@@ -6,8 +6,6 @@ import typer
 
 from rosenblatt.cli import _options as option
 
-__all__ = ["predict"]
-
 
 def predict(
     model: option.ModelFile,

@@ -7,8 +7,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import FAILED, Failure, Usage, writing
 
-__all__ = ["replay"]
-
 
 def replay(
     log: Annotated[

@@ -9,8 +9,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
 
-__all__ = ["stream"]
-
 
 def stream(
     data: option.DataFiles,

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rosenblatt.training.history import Epoch, History
     from rosenblatt.training.schedule import Schedule
 
-__all__ = ["train"]
-
 ALGORITHM, EPOCHS = "averaged-perceptron", 10
 
 

@@ -13,8 +13,6 @@ from rosenblatt._version import __version__
 from ._errors import ClusterError, no_workers, scheduler_lost, scheduler_silent, seconds_without_workers
 from ._internals import address_of, is_lost_result, loop_of, tend
 
-__all__ = ["RETRIES", "SILENCE", "Awaiting", "Fetching", "Lost"]
-
 
 class Lost(Exception):  # noqa: N818
     """Something that only lay on a worker is gone."""

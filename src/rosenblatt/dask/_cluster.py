@@ -14,8 +14,6 @@ from ._awaiting import Awaiting
 from ._errors import ClusterError, seconds_to_connect
 from ._internals import address_of, send_at_once
 
-__all__ = ["ClusterError", "connected", "need_dask"]
-
 
 def need_dask() -> None:
     """Say what to install, before an import fails somewhere inside."""

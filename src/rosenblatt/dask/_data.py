@@ -18,8 +18,6 @@ from ._partials import size_of
 from ._shards import Facts, facts_of, same, settle
 from ._sources import Source, places_of
 
-__all__ = ["Data"]
-
 FEW = 1 << 14
 """Weights of so many bytes are added up by who trains, shard by shard: further tasks would take longer."""
 

@@ -5,15 +5,6 @@ from typing import Any
 
 from ._internals import address_of
 
-__all__ = [
-    "ClusterError",
-    "no_workers",
-    "scheduler_lost",
-    "scheduler_silent",
-    "seconds_to_connect",
-    "seconds_without_workers",
-]
-
 
 class ClusterError(RuntimeError):
     """The cluster cannot be reached, has no workers, or was lost on the way."""

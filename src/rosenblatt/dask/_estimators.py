@@ -28,21 +28,6 @@ from ._fit import train
 from ._internals import example_of, kind_of_collection
 from ._sources import check_column, in_blocks_of
 
-__all__ = [
-    "ALMA",
-    "AROW",
-    "ROMMA",
-    "AveragedPerceptron",
-    "ClusterFit",
-    "MarginPerceptron",
-    "ParallelPerceptron",
-    "PassiveAggressive",
-    "Perceptron",
-    "SecondOrderPerceptron",
-    "SoftConfidenceWeighted",
-    "Winnow",
-]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClusterFit:

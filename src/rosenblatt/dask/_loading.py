@@ -11,13 +11,11 @@ from rosenblatt.data import Encoder, open_stream
 from rosenblatt.data.batch import compact, join
 from rosenblatt.data.encoder import Moments
 from rosenblatt.data.spans import Span
-from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.csr import CSR
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.records import kind_of_label
 
 from ._shards import Loaded
-
-__all__ = ["Piece", "load_files", "load_pairs", "load_table", "moments_of"]
 
 Array = NDArray[Any]
 

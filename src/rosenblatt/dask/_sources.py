@@ -21,10 +21,6 @@ from ._loading import Piece, load_files, load_pairs, load_table, moments_of
 from ._nodes import shared_out
 from ._shards import Loaded
 
-__all__ = [
-    "Source", "check_column", "in_blocks_of", "make_source", "places_of", "source_of_pairs",
-]  # fmt: skip
-
 SHARD_BYTES = 64 << 20
 FEWEST, MOST = 8, 4096
 """Unless told otherwise, files are cut into shards of 64 MiB, but into 8 at least and 4,096 at most."""

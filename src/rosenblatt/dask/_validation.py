@@ -20,8 +20,6 @@ from ._internals import kind_of_collection
 from ._sources import make_source
 from ._training import Trainer
 
-__all__ = ["examples_to_decide_by", "feature_names"]
-
 
 def feature_names(estimator: Any, encoder: Encoder | None) -> list[str] | None:
     """What the features are called; None where they only have numbers."""

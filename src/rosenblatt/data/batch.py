@@ -5,10 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.csr import CSR
 from rosenblatt.model.matrix import Table
-
-__all__ = ["Batch", "compact", "join"]
 
 
 class Batch(NamedTuple):

@@ -16,8 +16,6 @@ from .errors import BadData
 from .sources import Block, Buffers, Opened, blocks, last_newline
 from .tables import LABEL_NAMES, MISSING, NUMBER, InfiniteNumber, Parsed, TableReader, guess_kind
 
-__all__ = ["DelimitedReader", "Dialect", "last_record", "records", "sniff"]
-
 QUOTE = '"'
 
 

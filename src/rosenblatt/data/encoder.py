@@ -6,14 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.csr import CSR
 
 from .compiled import kernels
 from .errors import BadData
 from .vocabulary import Vocabulary
 from .words import END, USED, Tokens, new_tokens
-
-__all__ = ["BITS", "KINDS", "Encoder", "Moments"]
 
 KINDS = ("number", "category", "words")
 BITS = range(1, 31)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.csr import CSR
 
 from .batch import Batch, compact, join
 from .encoder import Encoder
@@ -18,8 +18,6 @@ from .errors import BadData
 from .formats import Reader, find_format, make_reader
 from .sources import Buffers, Opened, expand
 from .spans import lines_before
-
-__all__ = ["BATCH_BYTES", "Stream", "open_stream", "read", "stream"]
 
 BATCH_BYTES = 1 << 20
 """About so many bytes of text make a batch: small enough for the processor's caches, large enough to forget the overhead."""

@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit, uint64
 from numpy.typing import NDArray
 
-from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.csr import CSR
 
 from .batch import Batch
 from .compiled import kernels
@@ -18,8 +18,6 @@ from .numbers import BAD, SLOW, any_number, digits, number, simple_number
 from .ordering import mix, tidy_row
 from .shapes import ANY_SHAPE, NO_SHAPE, SHAPES, entry_of_shape, shape_at, shapes_work
 from .sources import Block, Buffers, Opened, Spare, blocks
-
-__all__ = ["SvmlightReader", "parse_svmlight"]
 
 COLUMN_LIMIT = (1 << 31) - 1
 """Column numbers must be below it, since there is a weight for each up to the highest."""

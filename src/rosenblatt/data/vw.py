@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit, uint64
 from numpy.typing import NDArray
 
-from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.csr import CSR
 
 from .batch import Batch
 from .compiled import kernels
@@ -18,8 +18,6 @@ from .numbers import BAD, GOOD, PADDING, SLOW, number
 from .sources import Block, Buffers, Opened, blocks
 from .svmlight import word_at
 from .words import END, USED, Tokens, hash_bytes, new_tokens
-
-__all__ = ["VwReader", "parse_vw"]
 
 OK, BAD_LABEL, NO_BAR, BAD_FACTOR, BAD_NAME, BAD_VALUE, NO_ROOM, BAD_WEIGHT = range(8)
 

@@ -7,8 +7,6 @@ import re
 import sys
 from typing import Any
 
-__all__ = ["catalogue", "learners"]
-
 HIDDEN = {
     "budget", "budget_policy", "block_size", "class_weight", "early_stopping", "max_support", "n_iter_no_change", "n_jobs",
     "normalize", "readout", "tol", "validation_fraction", "verbose", "warm_start",

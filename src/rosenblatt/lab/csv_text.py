@@ -12,8 +12,6 @@ from rosenblatt.data.tables import MISSING, choose_label
 
 from .runs import MOST_CLASSES, MOST_FEATURES, MOST_POINTS
 
-__all__ = ["read"]
-
 
 def read(text: Any, label: Any = None, columns: Any = None, projection: bool = False) -> dict[str, Any]:
     """Points and labels from the text of a CSV file.

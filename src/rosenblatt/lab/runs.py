@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_CLASSES", "MOST_FEATURES", "MOST_POINTS", "MOST_STEPS", "MOST_VISITS", "certificate", "export", "run"]
-
 MOST_POINTS = 5_000
 MOST_FEATURES = 200
 MOST_CLASSES = 7

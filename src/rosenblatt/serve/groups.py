@@ -18,8 +18,6 @@ from rosenblatt.serve.news import News
 from rosenblatt.serve.snapshots import copy
 from rosenblatt.serve.store import Snapshot, Store
 
-__all__ = ["Groups"]
-
 
 class Groups:
     """The group that is being collected, and the one that is being written.

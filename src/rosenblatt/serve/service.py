@@ -27,8 +27,6 @@ from rosenblatt.serve.news import News
 from rosenblatt.serve.snapshots import from_snapshot, packed_model, read_model
 from rosenblatt.serve.store import LeaseLost, Store, StoreError, Token
 
-__all__ = ["SLICE", "Service"]
-
 log = logging.getLogger("rosenblatt.serve")
 
 SLICE = 250

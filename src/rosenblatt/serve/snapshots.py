@@ -14,8 +14,6 @@ from rosenblatt.serve.events import Limits, Pending
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.store import Store, StoreError
 
-__all__ = ["Copy", "copy", "from_snapshot", "packed_model", "read_model"]
-
 log = logging.getLogger("rosenblatt.serve")
 
 

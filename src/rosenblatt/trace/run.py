@@ -12,8 +12,6 @@ from .recorder import BatchRecorder, Recorder, readout_of
 from .sampling import Sample
 from .steps import Floats, Trace
 
-__all__ = ["trace"]
-
 MISTAKE_DRIVEN = {"perceptron", "averaged", "voted", "pocket", "margin"}
 """The learners whose updates the proof's squeeze speaks about."""
 
