@@ -10,8 +10,6 @@ from pathlib import Path
 from .files import folder_of_files, write_sparse
 from .harness import SMALLER, Options, Row, measure
 
-__all__ = ["BENCHMARKS"]
-
 OURS = (sys.executable, "-m", "rosenblatt.cli")
 SKLEARN = """
 import sys

@@ -19,8 +19,6 @@ import rosenblatt
 from . import data
 from .harness import SMALLER, Options, Row, compare, measure
 
-__all__ = ["BENCHMARKS"]
-
 EPOCHS = 5
 NO_MNIST = "needs --data FOLDER with MNIST's files in FOLDER/mnist"
 

@@ -27,8 +27,6 @@ from . import data
 from .harness import SMALLER, Options, Row, compare, measure
 from .one_pass import learn
 
-__all__ = ["BENCHMARKS"]
-
 NONZEROS, FEATURES = 75, 50_000
 COLUMNS = ["age", "income", "job", "text", "label"]
 

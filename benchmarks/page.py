@@ -7,8 +7,6 @@ from typing import Any
 
 from .harness import FASTER, amount
 
-__all__ = ["make", "write"]
-
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

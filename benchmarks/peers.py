@@ -27,8 +27,6 @@ import rosenblatt
 from . import data
 from .harness import Options, Row, compare, measure
 
-__all__ = ["BENCHMARKS"]
-
 WEKA = Path(os.environ.get("WEKA_JAR", "/usr/share/java/weka.jar"))
 """Weka's own file: in the Debian package `weka`, and inside the source distribution of `python-weka-wrapper3` on PyPI."""
 WEKA_ROWS = 4_000

@@ -22,8 +22,6 @@ from . import data
 from .core import fitting
 from .harness import SMALLER, Options, Row, compare
 
-__all__ = ["BENCHMARKS"]
-
 NO_DATA = "needs --data FOLDER with the real sets"
 
 

@@ -27,8 +27,6 @@ from rosenblatt.dask._sources import MOST, SHARD_BYTES
 from . import data as made_up
 from .harness import SMALLER, Options, Row, measure
 
-__all__ = ["BENCHMARKS"]
-
 NONZEROS, FEATURES, SHARDS = 75, 1_000_000, 64
 FEWER_FEATURES = 50_000
 """As in the text of the other benchmarks."""

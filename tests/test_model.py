@@ -10,8 +10,9 @@ import pytest
 
 from rosenblatt.learners.perceptron import step
 from rosenblatt.learners.winnow import step as winnow_step
-from rosenblatt.model.linear import Model, Rule
+from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
+from rosenblatt.model.rule import Rule
 from tests.helpers import blobs, csr, differences, model_memory
 
 READOUTS = pytest.mark.parametrize("readout", ["last", "average", "vote"])

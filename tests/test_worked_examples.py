@@ -8,8 +8,9 @@ import pytest
 
 from rosenblatt import AveragedPerceptron, Perceptron, VotedPerceptron
 from rosenblatt.learners.perceptron import step
-from rosenblatt.model.linear import Model, Rule
+from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
+from rosenblatt.model.rule import Rule
 from rosenblatt.theory import bounds, certify, margin
 
 CASES = json.loads((Path(__file__).parent / "data" / "worked_examples.json").read_text(encoding="utf-8"))

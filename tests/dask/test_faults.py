@@ -448,7 +448,7 @@ sys.meta_path.insert(0, Nothing())
 OTHER_VERSION = """
 import rosenblatt
 
-rosenblatt.__version__ = "0.0.1"
+rosenblatt._version.__version__ = "0.0.1"
 """
 
 

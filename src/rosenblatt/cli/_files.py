@@ -1,7 +1,6 @@
 """Models and data by the names that users type."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +9,6 @@ from typing import IO, Any
 import typer
 
 from rosenblatt.cli._errors import Usage, writing
-
-__all__ = ["check_output", "emit", "load_model", "open_data", "output", "read_all", "save_model"]
 
 
 def load_model(path: str) -> Any:
@@ -68,19 +65,6 @@ def read_all(paths: list[str], options: dict[str, Any]) -> tuple[Any, Any, list[
     return X, np.array(model.classes)[block.codes[kept]], names
 
 
-def check_output(*paths: str | os.PathLike[str] | None) -> None:
-    """Learn before the work begins, not after it, that its result cannot be written."""
-    for path in paths:
-        if path is None:
-            continue
-        folder = Path(path).resolve().parent
-        if Path(path).is_dir() or not folder.is_dir():
-            raise Usage(
-                f"{path} cannot be written: {'it is a folder' if folder.is_dir() else f'there is no folder {folder}'}. Name a "
-                "file in a folder that exists."
-            )
-
-
 def save_model(estimator: Any, path: str) -> None:
     """Write a model, whole or not at all."""
     from rosenblatt.model_file import save
@@ -97,7 +81,7 @@ def output(path: str | None) -> Iterator[IO[str]]:
         yield stream
         stream.flush()
         return
-    from rosenblatt.model_file.atomic import replacing
+    from rosenblatt.model_file.atomic import check_output, replacing
 
     check_output(path)
     with writing(path), replacing(path) as draft, Path(draft).open("w", encoding="utf-8") as file:

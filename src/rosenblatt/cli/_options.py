@@ -7,12 +7,6 @@ import typer
 from rosenblatt.cli._errors import Usage
 from rosenblatt.learners import names
 
-__all__ = [
-    "Algorithm", "AsJson", "Bits", "Cluster", "DataFiles", "Format", "Header", "Interactions", "Label", "Mixing", "ModelFile",
-    "OneBased", "Quiet", "Seed", "Settings", "Shards", "Standardize", "Threads", "Types", "check_cluster", "parsed_settings",
-    "parsed_types", "stream_options",
-]  # fmt: skip
-
 
 def _algorithms(incomplete: str) -> list[str]:
     return [name for name in names() if name.startswith(incomplete)]

@@ -11,9 +11,9 @@ import numpy as np
 from rosenblatt.cli._errors import Failure, Usage
 from rosenblatt.cli._examples import Examples, Interrupt
 from rosenblatt.cli._files import load_model, open_data, save_model
-from rosenblatt.cli._scoring import Evaluation, class_labels, evaluate_stream
 from rosenblatt.data import open_stream
 from rosenblatt.learners import find
+from rosenblatt.training.evaluation import Evaluation, class_labels, evaluate_stream
 from rosenblatt.training.history import History
 from rosenblatt.training.interrupt import stopping_when
 from rosenblatt.training.loop import Block, BlockPasses, smallest_margin

@@ -6,8 +6,6 @@ import typer
 
 from rosenblatt.cli._errors import Failure, Usage
 
-__all__ = ["serve", "token"]
-
 StoreUrl = Annotated[
     str,
     typer.Option(

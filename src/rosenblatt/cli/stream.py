@@ -9,8 +9,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
 
-__all__ = ["stream"]
-
 
 def stream(
     data: option.DataFiles,
@@ -64,9 +62,10 @@ def stream(
     from rosenblatt.cli._examples import Interrupt
     from rosenblatt.cli._session import new_learner
     from rosenblatt.data import open_stream
+    from rosenblatt.model_file.atomic import check_output
     from rosenblatt.training.progressive import Progress
 
-    _files.check_output(model)
+    check_output(model)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, None)
     parameters = option.parsed_settings(settings)
     if model is not None and Path(model).exists():

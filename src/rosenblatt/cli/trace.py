@@ -8,8 +8,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Usage
 
-__all__ = ["trace"]
-
 
 class Form(StrEnum):
     """What a trace can be written as."""

@@ -9,7 +9,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._cluster import ClusterError, connected
+    from rosenblatt.dask._errors import ClusterError
+
+    from ._cluster import connected
     from ._estimators import (
         ALMA,
         AROW,

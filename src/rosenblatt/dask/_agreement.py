@@ -12,8 +12,6 @@ from ._epochs import Recipe
 from ._shards import Facts
 from ._sources import Source
 
-__all__ = ["check_mixable", "few", "joined_classes", "joined_columns", "joined_features", "known_features", "new_model"]
-
 
 def new_model(estimator: Any, facts: Sequence[Facts], classes: list[Any], width: int) -> tuple[Model, Recipe]:
     """The model here, and the recipe for those on the workers."""

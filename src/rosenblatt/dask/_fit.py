@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.cli._files import check_output
 from rosenblatt.data import Encoder
 from rosenblatt.data.vocabulary import Vocabulary
 from rosenblatt.estimators.certificate import warn_of_last_epoch
 from rosenblatt.model.linear import Model
 from rosenblatt.model_file import save
+from rosenblatt.model_file.atomic import check_output
 from rosenblatt.training.history import History, ShardedEpoch
 from rosenblatt.training.interrupt import stopping_when
 from rosenblatt.training.loop import length, run_epochs

@@ -20,8 +20,6 @@ from rosenblatt.model.linear import Model
 from ._kernels import kernels
 from ._partials import Partial, dense
 
-__all__ = ["MIXINGS", "Coordinates", "coordinates_of"]
-
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 

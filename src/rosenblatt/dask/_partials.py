@@ -11,19 +11,6 @@ from rosenblatt.model.matrix import writable
 
 from ._kernels import kernels
 
-__all__ = [
-    "Note",
-    "Packed",
-    "Partial",
-    "add_partials",
-    "changes",
-    "dense",
-    "pack",
-    "packed_sums",
-    "size_of",
-    "unpack_into",
-]
-
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from rosenblatt.engine.codegen import Kernels, load_module
 
-__all__ = ["kernels"]
-
 _SOURCES = (
     "delimited.py",
     "numbers.py",

@@ -13,8 +13,6 @@ from .errors import BadData
 from .vocabulary import Vocabulary
 from .words import END, USED, Tokens, new_tokens
 
-__all__ = ["BITS", "KINDS", "Encoder", "Moments"]
-
 KINDS = ("number", "category", "words")
 BITS = range(1, 31)
 

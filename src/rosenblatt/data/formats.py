@@ -16,8 +16,6 @@ from .svmlight import SvmlightReader
 from .tables import plan
 from .vw import VwReader
 
-__all__ = ["FORMATS", "Reader", "find_format", "make_reader"]
-
 FORMATS = ("svmlight", "csv", "tsv", "parquet", "vw", "jsonl")
 
 _ENDINGS = {

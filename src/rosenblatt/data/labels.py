@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from .compiled import kernels
 from .errors import BadData
 
-__all__ = ["NumberLabels", "TextLabels"]
-
 Codes = NDArray[np.int64]
 
 EXACT = 2.0**53

@@ -14,8 +14,6 @@ from llvmlite import ir
 from numba import njit, types, uint8, uint64
 from numba.extending import intrinsic
 
-__all__ = ["BAD", "GOOD", "PADDING", "SLOW", "any_number", "digits", "load8", "number", "simple_number"]
-
 PADDING = 32
 """So many bytes after the end of a text must be there to be read."""
 

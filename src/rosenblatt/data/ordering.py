@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from numba import njit, uint64
 
-__all__ = ["arrange", "label_codes", "mix", "standardize", "tidy_row"]
-
 NOGIL = {"nogil": True, "error_model": "numpy"}
 
 

@@ -16,8 +16,6 @@ from numba import njit, types, uint64
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["ANY_SHAPE", "NO_SHAPE", "SHAPES", "entry_of_shape", "shape_at", "shapes_work"]
-
 NO_SHAPE, ANY_SHAPE = 0, 1
 """The number that `shape_at` gives for none; and one to begin with."""
 

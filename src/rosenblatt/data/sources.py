@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from .errors import BadData
 from .numbers import PADDING
 
-__all__ = ["LINE_LIMIT", "Block", "Buffers", "Opened", "Spare", "blocks", "expand", "last_newline"]
-
 LINE_LIMIT = 1 << 26
 """A line of text may have so many bytes (64 MiB): memory stays bounded whatever the file holds."""
 

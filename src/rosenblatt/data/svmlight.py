@@ -19,8 +19,6 @@ from .ordering import mix, tidy_row
 from .shapes import ANY_SHAPE, NO_SHAPE, SHAPES, entry_of_shape, shape_at, shapes_work
 from .sources import Block, Buffers, Opened, Spare, blocks
 
-__all__ = ["SvmlightReader", "parse_svmlight"]
-
 COLUMN_LIMIT = (1 << 31) - 1
 """Column numbers must be below it, since there is a weight for each up to the highest."""
 

@@ -12,8 +12,6 @@ from .ordering import tidy_row
 from .sources import Spare
 from .words import END, hash_bytes
 
-__all__ = ["Vocabulary", "number_tokens", "rehash", "slot_of"]
-
 NOGIL = {"nogil": True, "error_model": "numpy"}
 
 

@@ -19,8 +19,6 @@ from .sources import Block, Buffers, Opened, blocks
 from .svmlight import word_at
 from .words import END, USED, Tokens, hash_bytes, new_tokens
 
-__all__ = ["VwReader", "parse_vw"]
-
 OK, BAD_LABEL, NO_BAR, BAD_FACTOR, BAD_NAME, BAD_VALUE, NO_ROOM, BAD_WEIGHT = range(8)
 
 _ENDS_NAME = np.array([byte <= 32 or chr(byte) in "|:" for byte in range(256)])

@@ -13,19 +13,6 @@ from .numbers import PADDING, load8
 from .ordering import mix
 from .sources import Spare
 
-__all__ = [
-    "END",
-    "USED",
-    "Tokens",
-    "categories",
-    "cross",
-    "hash_bytes",
-    "new_tokens",
-    "numbers",
-    "room_to_cross",
-    "words",
-]
-
 NOGIL = {"nogil": True, "error_model": "numpy"}
 
 END, USED = 0, 1

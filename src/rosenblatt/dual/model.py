@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.dual.budgets import POLICIES, BudgetMachine
+from rosenblatt.dual.budgets import POLICIES
+from rosenblatt.dual.budgets.slots import BudgetMachine
 from rosenblatt.dual.functions import Kernel, make_kernel
 from rosenblatt.dual.machine import Machine, columns_for
 from rosenblatt.dual.readouts import READOUTS, coefficients, decide, linear_scores

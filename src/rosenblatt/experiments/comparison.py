@@ -23,8 +23,6 @@ from rosenblatt.model.matrix import Table
 
 from ._checks import check_count
 
-__all__ = ["CONTENDERS", "Comparison", "Contender", "Standing", "compare"]
-
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -7,8 +7,6 @@ import re
 import sys
 from typing import Any
 
-__all__ = ["catalogue", "learners"]
-
 HIDDEN = {
     "budget", "budget_policy", "block_size", "class_weight", "early_stopping", "max_support", "n_iter_no_change", "n_jobs",
     "normalize", "readout", "tol", "validation_fraction", "verbose", "warm_start",
@@ -25,7 +23,7 @@ DEFAULTS = {"max_iter": 10, "shuffle": False, "eta": None}
 @functools.cache
 def catalogue() -> dict[str, Any]:
     """Everything the page needs before it asks for a run."""
-    from rosenblatt import __version__
+    from rosenblatt._version import __version__
 
     from .presets import PRESETS
     from .runs import MOST_CLASSES, MOST_POINTS, MOST_STEPS, MOST_VISITS
@@ -40,15 +38,13 @@ def catalogue() -> dict[str, Any]:
 
 def learners() -> list[dict[str, Any]]:
     """Every learner that can be traced."""
-    import rosenblatt
+    from rosenblatt.learners import names as known
     from rosenblatt.trace.run import find_learner
 
     found = {}
-    for public in rosenblatt.__all__:
-        if not public[0].isupper() or not hasattr(getattr(rosenblatt, public), "fit"):
-            continue
+    for algorithm in known():
         try:
-            name, learner = find_learner(public)
+            name, learner = find_learner(algorithm)
         except ValueError:
             continue
         found[name] = learner
@@ -118,7 +114,7 @@ def pseudocode(learner: Any) -> list[dict[str, Any]]:
     for line in _block(module.__doc__ or ""):
         inherited = re.match(r"learn as the perceptron does", line)
         if inherited:
-            from rosenblatt import Perceptron
+            from rosenblatt.learners.perceptron import Perceptron
 
             lines += pseudocode(Perceptron)
             lines = [one for one in lines if not one["text"].startswith("predict")]

@@ -38,10 +38,8 @@ def find(name: str) -> type[Any]:
             + ". The beginning of a name is enough, such as 'averaged'."
         )
     module = importlib.import_module(f"rosenblatt.learners.{matches[0].replace('-', '_')}")
-    learner: type[Any] = next(
-        getattr(module, public) for public in module.__all__ if _plain(public) == _plain(matches[0])
-    )
-    return learner
+    classes = (value for value in vars(module).values() if isinstance(value, type))
+    return next(found for found in classes if _plain(found.__name__) == _plain(matches[0]))
 
 
 def _plain(name: str) -> str:

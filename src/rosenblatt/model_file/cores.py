@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.codegen import step_parameters
 from rosenblatt.engine.state import counts_and_sums
-from rosenblatt.model.linear import Model, Rule
+from rosenblatt.model.linear import Model
+from rosenblatt.model.rule import Rule
 from rosenblatt.model.vote_log import Support
 
 from .tree import BadModel
-
-__all__ = ["kernel_from_values", "kernel_values", "linear_from_values", "linear_values"]
 
 Values = dict[str, Any]
 

@@ -9,8 +9,6 @@ from rosenblatt.estimators.checks import is_real
 from rosenblatt.learners import find, names
 from rosenblatt.serve.examples import Refused
 
-__all__ = ["canonical", "new_estimator", "range_of"]
-
 SMALLEST = 1e-6
 """Rates and the like may lie between this and its inverse: a service has to go on, whatever it is given."""
 

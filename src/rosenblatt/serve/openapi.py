@@ -10,8 +10,6 @@ from rosenblatt.serve.choice import range_of
 from rosenblatt.serve.events import Limits
 from rosenblatt.serve.examples import LARGEST, LONGEST_ID, LONGEST_LABEL, LONGEST_NAME, NAME
 
-__all__ = ["document"]
-
 _ERROR = {"$ref": "#/components/schemas/Error"}
 _LABEL = {"$ref": "#/components/schemas/Label"}
 _FEATURES = {"$ref": "#/components/schemas/Features"}

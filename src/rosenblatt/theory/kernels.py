@@ -16,8 +16,6 @@ import numpy as np
 
 from rosenblatt.engine.jit import compiled
 
-__all__ = ["combine", "lowest", "perceptron", "settle", "take_in"]
-
 # Sums may be reordered for speed: whatever comes out is checked exactly afterwards.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 

@@ -16,8 +16,6 @@ import numpy as np
 from rosenblatt.theory import kernels
 from rosenblatt.theory.problem import Floats, Integers, Problem
 
-__all__ = ["NearestPoint", "nearest_point"]
-
 Reason: TypeAlias = Literal["separated", "zero", "optimal", "stalled", "out of steps"]
 
 LARGEST_CORRAL = 6000

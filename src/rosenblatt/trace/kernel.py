@@ -18,8 +18,6 @@ from rosenblatt.training.order import VisitingOrder
 from .sampling import Sample
 from .steps import Comparator, Floats, Step, Trace
 
-__all__ = ["trace_kernel"]
-
 LARGEST_SET = 2000
 """Of more examples the matrix of kernel values, and a coefficient for each at every step, would be too much."""
 

@@ -17,8 +17,6 @@ from .proof import Proof
 from .sampling import Sample
 from .steps import Comparator, Floats, Step, Survivor
 
-__all__ = ["BatchRecorder", "Recorder"]
-
 Codes = NDArray[np.int64]
 
 
