@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.cli._errors import Failure, Usage
-from rosenblatt.cli._files import load_model, open_data, save_model
+from rosenblatt.cli._files import load_model, open_data, open_stream, save_model
 from rosenblatt.cli._learning import Block, Epoch, Examples, Interrupt, Run, learn
 from rosenblatt.cli._scoring import Evaluation, class_labels, evaluate_stream
-from rosenblatt.data import open_stream
 from rosenblatt.engine import loop
 from rosenblatt.learners import find
 from rosenblatt.training.interrupt import asked_to_stop, stopping_when

@@ -63,7 +63,6 @@ def stream(
     from rosenblatt.cli import _files
     from rosenblatt.cli._learning import Interrupt
     from rosenblatt.cli._session import new_learner
-    from rosenblatt.data import open_stream
     from rosenblatt.training.progressive import Progress
 
     _files.check_output(model)
@@ -81,7 +80,7 @@ def stream(
         )
     if "-" in data:
         options["threads"] = 1  # several would read ahead, and a live stream would be learned late
-    examples = open_stream(data, **options)
+    examples = _files.open_stream(data, **options)
     if not quiet:
         typer.echo(examples.describe(), err=True)
     progress, interrupt = Progress(), Interrupt()
