@@ -13,6 +13,7 @@ from rosenblatt.cli._files import load_model, open_data, open_stream, save_model
 from rosenblatt.cli._learning import Block, Epoch, Examples, Interrupt, Run, learn
 from rosenblatt.cli._scoring import Evaluation, class_labels, evaluate_stream
 from rosenblatt.engine import loop
+from rosenblatt.estimators.parameters import declarations
 from rosenblatt.learners import find
 from rosenblatt.training.interrupt import asked_to_stop, stopping_when
 from rosenblatt.training.progress import Bar
@@ -23,7 +24,7 @@ __all__ = ["Session", "new_learner"]
 def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
     """A learner by its name, its parameters checked."""
     learner = find(algorithm)
-    known = list(_parameter_names(learner))
+    known = declarations(learner)
     for name in parameters:
         if name not in known:
             raise Usage(
@@ -36,15 +37,8 @@ def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
     if "random_state" in known:
         parameters = {"random_state": seed, **parameters}
     estimator = learner(**parameters)
-    if hasattr(estimator, "_check_parameters"):
-        estimator._check_parameters()
+    estimator._check_parameters()
     return estimator
-
-
-def _parameter_names(learner: type[Any]) -> tuple[str, ...]:
-    if dataclasses.is_dataclass(learner):
-        return tuple(field.name for field in dataclasses.fields(learner))
-    return tuple(learner._get_param_names())
 
 
 class Session:

@@ -18,18 +18,19 @@ from rosenblatt.model.matrix import Table
 from rosenblatt.training.loop import History, Schedule, accuracy, train
 
 from .bases import bases
-from .blueprint import positive
 from .certificate import Proving
 from .checks import as_before_on_failure
 from .export import Exports
-from .parameters import OnlineParameters
+from .parameters import OnlineParameters, choice, parameter, positive, shared, switch, whole
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator, ClassifierMixin
 else:
     ClassifierMixin, BaseEstimator = bases()
 
-__all__ = ["LinearClassifier", "OnlineParameters", "positive"]
+__all__ = [
+    "LinearClassifier", "OnlineParameters", "choice", "parameter", "positive", "shared", "switch", "whole",
+]  # fmt: skip
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]

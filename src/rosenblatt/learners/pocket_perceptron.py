@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engine import loop
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.training.loop import History, train, wrong
@@ -37,11 +37,7 @@ __all__ = ["PocketPerceptron"]
 class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", streams=False):
     """The perceptron with its best weights kept in a pocket: for data that no hyperplane separates.
 
-    Parameters
-    ----------
-    eta0 : float, default=1.0
-        The size of a step, greater than 0. From zero weights it only scales them.
-    {online_parameters}
+    {parameters}
 
     Attributes
     ----------
@@ -49,9 +45,9 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
         The mistakes of the weights in the pocket on the training set, weighted by `sample_weight`.
     """
 
-    eta0: float = positive(1.0, "Larger values take larger steps.")
-    max_iter: int = 100
-    tol: float | None = None
+    eta0: float = shared("eta0")
+    max_iter: int = shared("max_iter", 100)
+    tol: float | None = shared("tol", None)
 
     def _run_epochs(
         self,
