@@ -9,26 +9,23 @@ import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 __all__ = ["arrow_without_pandas", "numba_without_linear_algebra", "unavailable"]
 
 
-class _Unavailable:
-    """A finder that refuses one module."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        if name == self.name:
-            raise ModuleNotFoundError(f"{name} is not loaded by the command line", name=name)
-
-
 @contextmanager
 def unavailable(name: str) -> Iterator[None]:
     """Let the import of a module fail, as if it were not installed, unless it is loaded already."""
-    finder: Any = _Unavailable(name)  # None in sys.modules would be shorter, but Arrow takes that for the module
+
+    def refuse(asked: str, *_: Any) -> None:
+        if asked == name:
+            raise ModuleNotFoundError(f"{name} is not loaded by the command line", name=name)
+
+    finder: Any = SimpleNamespace(
+        find_spec=refuse
+    )  # None in sys.modules would be shorter, but Arrow takes it for pandas
     sys.meta_path.insert(0, finder)
     try:
         yield

@@ -67,7 +67,7 @@ def stream(
 
     _files.check_output(model)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, None)
-    parameters = option.parsed_settings(settings)
+    parameters = option.parsed_settings(settings, algorithm or "averaged-perceptron")
     if model is not None and Path(model).exists():
         estimator = _files.load_model(model)
         _refuse_changes(estimator, algorithm, parameters, options)

@@ -1,4 +1,4 @@
-"""The parameters of the learners. Each is declared once: default, allowed values, description, and advice for a wrong value.
+"""The parameters of the learners. Each is declared once: default, allowed values and description.
 
 `positive`, `whole`, `switch`, `choice` and `parameter` declare one as a field of a dataclass. The checks and their messages, the
 Parameters section of the docstrings, `--set` on the command line, the parameters of the service and the controls of the lab all
@@ -37,11 +37,9 @@ class Parameter:
     Attributes
     ----------
     about : str
-        What it does.
-    advice : str
-        The sentence that ends an error message: what to do.
+        What it does. The last sentence also ends the message about a wrong number: it says what to do.
     number : {"float", "int"} or None
-        The numbers that are allowed, if any.
+        The kind of numbers that are allowed, if any.
     above, least, most, below : float or None
         Limits of the numbers; `above` and `below` are not allowed themselves.
     odd : bool
@@ -57,17 +55,23 @@ class Parameter:
     """
 
     about: str
-    advice: str
     number: str | None = None
-    above: float | None = None
+    above: float | None = -math.inf
     least: float | None = None
     most: float | None = None
-    below: float | None = None
+    below: float | None = math.inf
     odd: bool = False
     choices: tuple[Any, ...] = ()
     other: tuple[str, Callable[[Any], bool]] | None = None
     none: bool = False
     fit_only: bool = False
+
+    @property
+    def advice(self) -> str:
+        """The end of an error message: what to do."""
+        if self.choices and not (self.number or self.other):
+            return "See the parameter's description for what each of them does."
+        return self.about.rpartition(". ")[2]
 
     def allows(self, value: Any) -> bool:
         """Whether a value is allowed."""
@@ -97,15 +101,10 @@ class Parameter:
     @property
     def limits(self) -> str:
         """The limits of its numbers in words, such as " greater than 0 and at most 1"."""
-        words = []
-        if self.above is not None and self.below is not None and self.below < math.inf:
-            return f" between {self.above:g} and {self.below:g}"
-        if self.above is not None:
-            words.append(f"greater than {self.above:g}")
-        if self.least is not None:
-            words.append(f"of at least {self.least:g}")
-        if self.most is not None:
-            words.append(f"at most {self.most:g}")
+        if self.above == 0 and self.below == 1:
+            return " between 0 and 1"
+        named = {"greater than": self.above, "of at least": self.least, "at most": self.most}
+        words = [f"{words} {limit:g}" for words, limit in named.items() if limit not in (None, -math.inf)]
         return " " + " and ".join(words) if words else ""
 
     def message(self, name: str, owner: str, value: Any) -> str:
@@ -145,43 +144,36 @@ def _quoted(value: Any) -> str:
 
 # ---- declaring ----
 
-SEE = "See the parameter's description for what each of them does."
 
-
-def parameter(default: Any, about: str, advice: str, positional: bool = False, **allowed: Any) -> Any:
-    """A parameter; `allowed` are the attributes of `Parameter` that say which values it may have."""
-    declared = Parameter(about=about, advice=advice, **allowed)
+def parameter(default: Any, about: str, *, positional: bool = False, **allowed: Any) -> Any:
+    """A parameter; `about` and `allowed` are attributes of `Parameter`."""
+    declared = Parameter(about=about, **allowed)
     return dataclasses.field(default=default, kw_only=not positional, metadata={"parameter": declared})
 
 
-def positive(default: float | None, about: str, advice: str, **allowed: Any) -> Any:
+def positive(default: float | None, about: str, **allowed: Any) -> Any:
     """A number greater than 0."""
-    return parameter(default, about, advice, number="float", above=0, below=math.inf, **allowed)
+    return parameter(default, about, number="float", above=0, **allowed)
 
 
-def whole(default: int | None, about: str, advice: str, least: int | None = 1, **allowed: Any) -> Any:
+def whole(default: int | None, about: str, *, least: int | None = 1, **allowed: Any) -> Any:
     """A whole number of at least `least`."""
-    return parameter(default, about, advice, number="int", least=least, **allowed)
+    return parameter(default, about, number="int", least=least, **allowed)
 
 
-def choice(default: Any, choices: Iterable[Any], about: str, advice: str = SEE, **allowed: Any) -> Any:
+def choice(default: Any, choices: Iterable[Any], about: str, **allowed: Any) -> Any:
     """One of several words."""
-    return parameter(default, about, advice, choices=tuple(choices), **allowed)
+    return parameter(default, about, choices=tuple(choices), **allowed)
 
 
 def switch(default: bool, about: str, **allowed: Any) -> Any:
     """True or False."""
-    return parameter(default, about, SEE, choices=SWITCH, **allowed)
+    return parameter(default, about, choices=SWITCH, **allowed)
 
 
 def shared(name: str, *default: Any) -> Any:
     """The parameter of that name as `OnlineParameters` or `_CommonParameters` declares it, perhaps with another default."""
-    (field,) = (
-        field
-        for table in (OnlineParameters, _CommonParameters)
-        for field in dataclasses.fields(table)
-        if field.name == name
-    )
+    field = {**OnlineParameters.__dataclass_fields__, **_CommonParameters.__dataclass_fields__}[name]
     return dataclasses.field(default=default[0] if default else field.default, metadata=field.metadata)
 
 
@@ -190,13 +182,12 @@ class OnlineParameters:
     """The parameters that every online learner has; stands before `LinearClassifier` among the bases."""
 
     fit_intercept: bool = switch(True, "Whether to add a constant feature 1, whose weight is `intercept_`.")
-    max_iter: int = whole(1000, "Epochs of `fit` at most.", "More epochs may find more.", fit_only=True)
+    max_iter: int = whole(1000, "Epochs of `fit` at most. More epochs may find more.", fit_only=True)
     tol: float | None = parameter(
         1e-3,
-        "Stop when the mean loss has not fallen by this much for `n_iter_no_change` epochs. None: train until no mistake is "
-        "left, or `max_iter`.",
-        "None trains until no mistake is left.",
-        number="float", least=0, none=True, fit_only=True,
+        "Stop when the mean loss has not fallen by this much for `n_iter_no_change` epochs, or after `max_iter`. None trains "
+        "until no mistake is left.",
+        number="float", least=0, below=None, none=True, fit_only=True,
     )  # fmt: skip
     shuffle: bool | str = choice(
         True,
@@ -206,8 +197,7 @@ class OnlineParameters:
     )
     random_state: Any = parameter(
         0,
-        "Seed of everything that is left to chance, such as the order.",
-        "A number gives the same result each time.",
+        "Seed of everything that is left to chance, such as the order. A number gives the same result each time.",
         number="int", least=0, other=("RandomState", lambda value: hasattr(value, "randint")), none=True,
     )  # fmt: skip
     early_stopping: bool = switch(
@@ -217,20 +207,18 @@ class OnlineParameters:
     )
     validation_fraction: float = parameter(
         0.1,
-        "The share set aside.",
-        "It is the share of the examples set aside to decide when to stop.",
+        "Only with `early_stopping`. It is the share of the examples set aside to decide when to stop.",
         number="float", above=0, below=1, fit_only=True,
     )  # fmt: skip
     n_iter_no_change: int = whole(
         5,
-        "Epochs without improvement that end training.",
-        "Larger values wait longer for an improvement.",
+        "Epochs without improvement that end training. Larger values wait longer for an improvement.",
         fit_only=True,
     )
     class_weight: Any = parameter(
         None,
-        "A factor for the steps of each class; raising it makes mistakes on that class count more.",
-        "A dict maps each class to its factor.",
+        "A factor for the steps of each class; raising it makes mistakes on that class count more. A dict maps each class to its "
+        "factor.",
         choices=("balanced",), other=("dict", lambda value: isinstance(value, Mapping)), none=True,
     )  # fmt: skip
     warm_start: bool = switch(False, "Begin `fit` with the weights of the last one.", fit_only=True)
@@ -246,11 +234,10 @@ class OnlineParameters:
         "Which classes lose when one of three or more classes gains: the top rival; every other class; all that score as high, "
         "evenly or by their lead; or none, K learners each against the rest.",
     )
-    verbose: int = whole(0, "1 prints a line for each epoch.", "0 prints nothing.", least=0, fit_only=True)
+    verbose: int = whole(0, "1 prints a line for each epoch. 0 prints nothing.", least=0, fit_only=True)
     n_jobs: int | None = whole(
         None,
-        "Accepted for compatibility: all classes are learned in one pass.",
-        "It has no effect.",
+        "Accepted for compatibility. It has no effect: all classes are learned in one pass.",
         least=None, none=True, fit_only=True,
     )  # fmt: skip
 
@@ -260,7 +247,7 @@ class _CommonParameters:
     """Parameters that some learners have."""
 
     eta0: float = positive(
-        1.0, "The size of a step. From zero weights it only scales them.", "Larger values take larger steps."
+        1.0, "The size of a step; from zero weights it only scales them. Larger values take larger steps."
     )
     covariance: str = choice(
         "diagonal",
@@ -314,14 +301,14 @@ class Declared:
 
 def _section(cls: type) -> str:
     """The Parameters section of a class that is about to become a dataclass: its own parameters come first."""
+    own = {name: vars(cls)[name] for name in inspect.get_annotations(cls) if name in vars(cls) and name[0] != "_"}
     inherited: dict[str, Any] = {}
     for base in reversed(cls.__mro__[1:]):
         inherited |= vars(base).get("__dataclass_fields__", {})
-    entries = {}
-    for name in [name for name in inspect.get_annotations(cls) if name in vars(cls) and name[0] != "_"] + [*inherited]:
-        own = vars(cls).get(name, inherited.get(name))
-        field = own if isinstance(own, dataclasses.Field) else inherited.get(name)
-        default = own.default if isinstance(own, dataclasses.Field) else own
-        declared = field.metadata.get("parameter") if field else None
-        entries[name] = declared.document(name, default) if declared else f"{name} : float, default={default!r}"
-    return "\n".join(["Parameters", "----------", *entries.values()])
+    entries = ["Parameters", "----------"]
+    for name, value in (own | {name: field for name, field in inherited.items() if name not in own}).items():
+        default = value.default if isinstance(value, dataclasses.Field) else value
+        field = value if isinstance(value, dataclasses.Field) else inherited.get(name)
+        declared = field.metadata.get("parameter") if field is not None else None
+        entries.append(declared.document(name, default) if declared else f"{name} : float, default={default!r}")
+    return "\n".join(entries)

@@ -34,4 +34,4 @@ class Template(OnlineParameters, LinearClassifier, step=step, target=0.0):
     {parameters}
     """
 
-    rate: float = positive(1.0, "What it is, and what raising it does.", "Larger values take larger steps.")
+    rate: float = positive(1.0, "What it is. Larger values take larger steps.")

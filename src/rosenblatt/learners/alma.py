@@ -47,19 +47,13 @@ class ALMA(OnlineParameters, LinearClassifier, step=step):
 
     alpha: float = positive(
         0.9,
-        "How far from the largest margin the result may stay. Smaller values update more often.",
-        "Values below 1 ask for a margin.",
+        "How far from the largest margin the result may stay; smaller values update more often. Values below 1 ask for a margin.",
         most=1.0,
     )
     B: float | None = positive(
-        None,
-        "The size of the margin asked for; None: √8 / alpha, as in the theorem.",
-        "None takes the theorem's √8 / alpha.",
-        none=True,
+        None, "The size of the margin asked for. None takes the theorem's √8 / alpha.", none=True
     )
-    C: float = positive(
-        math.sqrt(2.0), "The size of a step; the default, √2, is the theorem's.", "Larger values take larger steps."
-    )
+    C: float = positive(math.sqrt(2.0), "The size of a step; the theorem's is √2. Larger values take larger steps.")
     readout: str = shared("readout")
 
     def _params(self) -> tuple[float, ...]:

@@ -39,10 +39,6 @@ class AROW(OnlineParameters, LinearClassifier, step=step, target=1.0):
     {parameters}
     """
 
-    r: float = positive(
-        1.0,
-        "How much a single example is distrusted. Raising it makes steps smaller and the weights settle later.",
-        "Larger values take smaller steps.",
-    )
+    r: float = positive(1.0, "How much a single example is distrusted. Larger values take smaller steps.")
     covariance: str = shared("covariance")
     readout: str = shared("readout")

@@ -45,17 +45,13 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
 
     alpha: float = positive(
         1.0,
-        'The step along Δ. From zero weights it only scales them; "line-search" finds its own.',
-        "Larger values take larger steps.",
+        'The step along Δ; "line-search" finds its own. From zero weights it only scales them. Larger values take larger steps.',
     )
-    epsilon: float = positive(
-        1e-3, "Stop when ‖Δ‖ is smaller. Raising it stops earlier.", "Larger values stop earlier."
-    )
+    epsilon: float = positive(1e-3, "Stop when ‖Δ‖ is smaller. Larger values stop earlier.")
     variant: str = choice(
         "average",
         ["average", "fixed-increment", "line-search"],
         "Divide Δ by the number of examples; do not; or search for the best step along it.",
-        "'average' divides the sum of mistakes by the number of examples.",
     )
     fit_intercept: bool = shared("fit_intercept")
     max_iter: int = shared("max_iter")

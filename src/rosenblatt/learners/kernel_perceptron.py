@@ -29,7 +29,6 @@ from rosenblatt.dual.functions import KERNELS, resolve_gamma
 from rosenblatt.dual.model import KernelModel, Settings
 from rosenblatt.dual.readouts import READOUTS, winners
 from rosenblatt.dual.rows import Array, Block, Floats, Integers
-from rosenblatt.dual.schemes import ON_ZERO, SCHEMES
 from rosenblatt.dual.streams import (
     array_row,
     canonical,
@@ -79,48 +78,34 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     kernel: str | Callable[[Any, Any], Any] = choice(
         "poly",
         KERNELS,
-        '"poly" is (gamma x·z + coef0)^degree, "rbf" exp(-gamma ‖x - z‖²), "sigmoid" tanh(gamma x·z + coef0). A callable gets '
-        'two blocks of rows and returns the matrix of kernel values. With "precomputed" X is that matrix.',
-        "A function of two blocks of rows can be any other kernel.",
+        '"poly" is (gamma x·z + coef0)^degree, "rbf" exp(-gamma ‖x - z‖²), "sigmoid" tanh(gamma x·z + coef0). With "precomputed" '
+        "X is the matrix of kernel values. A function of two blocks of rows can be any other kernel, and returns that matrix.",
         other=("callable", callable),
         positional=True,
     )
     degree: int = whole(
         3,
-        "Power of the polynomial kernel. Raising it bends the boundary more.",
-        "Degree 1 is the linear perceptron with a bias.",
+        "Power of the polynomial kernel; raising it bends the boundary more. Degree 1 is the linear perceptron with a bias.",
     )
     gamma: float | str | None = positive(
         None,
-        'Scale of the inner product or distance. Raising it makes the kernel more local. "auto" is 1 / n_features, "scale" '
-        '1 / (n_features * X.var()), `fit` only. None is 1 for "poly", as in the paper, and "auto" otherwise.',
-        "Smaller values make the kernel smoother.",
+        'Scale of the inner product or distance. "auto" is 1 / n_features, "scale" 1 / (n_features * X.var()), `fit` only. None '
+        'is 1 for "poly", as in the paper, and "auto" otherwise. Smaller values make the kernel smoother.',
         choices=("auto", "scale"),
         none=True,
     )
     coef0: float = parameter(
         1.0,
-        'Constant of "poly" and "sigmoid". Raising it weighs the lower powers more; 0 removes the bias.',
-        "Use 1 for Freund & Schapire's kernel.",
+        'Constant of "poly" and "sigmoid"; raising it weighs the lower powers more, and 0 removes the bias. Use 1 for Freund & '
+        "Schapire's kernel.",
         number="float",
     )
     readout: str = choice("last", READOUTS, "How the run is read. May be changed after training with `set_params`.")
     normalize: bool = switch(
-        False,
-        "Divide each score by the length of its weight vector in feature space. May be changed after training.",
+        False, "Divide each score by the length of its weight vector in feature space. May be changed after training."
     )
-    multiclass: str = choice(
-        "max",
-        SCHEMES,
-        'How many classes share a mistake; "ovr" trains one learner per class, as Freund & Schapire did.',
-        'Freund & Schapire used "ovr".',
-    )
-    on_zero: str = choice(
-        "update",
-        ON_ZERO,
-        'What a score of exactly 0, or a tie, counts as. "keep" can only continue a trained model.',
-        'The usual rule is "update".',
-    )
+    multiclass: str = shared("multiclass")
+    on_zero: str = shared("on_zero")
     max_iter: int = shared("max_iter")
     tol: float | None = shared("tol")
     n_iter_no_change: int = shared("n_iter_no_change")
@@ -128,22 +113,19 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     random_state: Any = shared("random_state")
     budget: int | None = whole(
         None,
-        "Most support rows to keep. Raising it costs time and memory and forgets less.",
-        "Use None to keep every mistake.",
+        "Most support rows to keep; raising it costs time and memory and forgets less. Use None to keep every mistake.",
         none=True,
     )
     budget_policy: str = choice(
-        "random", POLICIES, "What happens to a full support set.", "It only matters with a `budget`."
+        "random", POLICIES, "What happens to a full support set. It only matters with a `budget`."
     )
     eta: float = positive(
         0.1,
-        "Projectron++ only: what a projection may lose, as a share of the longest φ(x). Raising it keeps fewer rows.",
-        "Smaller values project less and keep more support rows.",
+        "Projectron++ only: what a projection may lose, as a share of the longest φ(x). Smaller values project less and keep "
+        "more support rows.",
     )
     block_size: int = whole(
-        512,
-        "Examples per matrix product. Changes speed and memory, not the mistakes (up to rounding).",
-        "It changes speed and memory, not the mistakes.",
+        512, "Examples per matrix product. It changes speed and memory, not the mistakes (up to rounding)."
     )
 
     def __sklearn_tags__(self) -> Any:
@@ -170,6 +152,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
@@ -322,10 +305,10 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         self.n_iter_ = max(1, len(model.epochs))
 
     def _new_model(self, X: Any) -> KernelModel:
+        self._check_parameters()
         return KernelModel(self._settings(X, check_random_state(self.random_state)), 0)
 
     def _settings(self, X: Any, random: np.random.RandomState) -> Settings:
-        self._check_parameters()
         return Settings(
             kernel=self.kernel,
             degree=self.degree,

@@ -32,10 +32,10 @@ class MarginPerceptron(OnlineParameters, LinearClassifier, step=step, constant_s
 
     b: float = positive(
         1.0,
-        "The margin asked for, in units of the score. Raising it updates more often and ends with a wider margin.",
-        "With b=0 it would be the Perceptron.",
+        "The margin asked for, in units of the score; raising it updates more often and ends with a wider margin. With b=0 it "
+        "would be the Perceptron.",
     )
-    eta0: float = positive(1.0, "The size of a step. What matters is b / eta0.", "Larger values take larger steps.")
+    eta0: float = positive(1.0, "The size of a step; what matters is b / eta0. Larger values take larger steps.")
     readout: str = shared("readout")
 
     def _target(self) -> float:

@@ -64,22 +64,18 @@ class ParallelPerceptron(OnlineParameters, LinearClassifier, step=step):
 
     n_perceptrons: int = whole(
         5,
-        "How many perceptrons, an odd number. More can represent more, and take longer.",
-        "An odd number of votes cannot be tied.",
+        "How many perceptrons. More can represent more, and take longer. An odd number of votes cannot be tied.",
         least=3,
         odd=True,
     )
     eta: float = positive(
-        0.01,
-        "The size of a step. Examples should have about length 1.",
-        "Values between 0.001 and 0.1 are usual.",
+        0.01, "The size of a step, for examples of about length 1. Values between 0.001 and 0.1 are usual."
     )
     gamma: float = positive(
         0.1,
-        "The margin that each perceptron should keep from its threshold. Raising it makes votes more stable.",
-        "Larger values ask for more stable votes.",
+        "The margin that each perceptron should keep from its threshold. Larger values ask for more stable votes.",
     )
-    mu: float = positive(0.5, "How hard to push for that margin.", "Values between 0.1 and 1 are usual.")
+    mu: float = positive(0.5, "How hard to push for that margin. Values between 0.1 and 1 are usual.")
 
     def _params(self) -> tuple[float, ...]:
         from sklearn.utils import check_random_state

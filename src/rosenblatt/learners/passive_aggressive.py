@@ -36,8 +36,7 @@ class PassiveAggressive(OnlineParameters, LinearClassifier, step=step, target=1.
 
     C: float = positive(
         1.0,
-        "How aggressive PA-I and PA-II may be. Smaller values update more cautiously; PA ignores it.",
-        "Smaller values update more cautiously.",
+        "How aggressive PA-I and PA-II may be; PA ignores it. Smaller values update more cautiously.",
     )
     variant: str = choice(
         "PA-I",

@@ -38,11 +38,7 @@ class SecondOrderPerceptron(OnlineParameters, LinearClassifier, step=step, targe
     {parameters}
     """
 
-    a: float = positive(
-        1.0,
-        "Where the matrix of what was seen starts. Raising it brings it closer to the perceptron.",
-        "Larger values are closer to the perceptron.",
-    )
+    a: float = positive(1.0, "Where the matrix of what was seen starts. Larger values are closer to the perceptron.")
     covariance: str = shared("covariance")
     readout: str = shared("readout")
 

@@ -51,16 +51,11 @@ class SoftConfidenceWeighted(OnlineParameters, LinearClassifier, step=step):
     {parameters}
     """
 
-    C: float = positive(
-        1.0,
-        "How aggressive a step may be. Smaller values update more cautiously.",
-        "Smaller values update more cautiously.",
-    )
+    C: float = positive(1.0, "How aggressive a step may be. Smaller values update more cautiously.")
     phi: float = positive(
         1.0,
         "How sure to be: the margin asked for in standard deviations; Φ⁻¹(eta) in the paper. Raising it updates more often and "
-        "freezes the weights sooner.",
-        "Values between 0.1 and 2 are usual.",
+        "freezes the weights sooner. Values between 0.1 and 2 are usual.",
     )
     variant: str = choice("SCW-I", ["SCW-I", "SCW-II"], "A ceiling of C on the step, or a softer limit.")
     covariance: str = shared("covariance")

@@ -42,7 +42,7 @@ class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0,
     eta0: float = shared("eta0")
     max_support: int | None = whole(
         None,
-        "How many mistakes to remember at most. When there are more, a warning is given and the older half lose their votes.",
+        "How many mistakes to remember at most. When there are more, a warning is given and the older half lose their votes. "
         "None keeps all.",
         none=True,
     )

@@ -38,8 +38,7 @@ class Winnow(OnlineParameters, LinearClassifier, step=step, target=0.0):
 
     eta: float = positive(
         0.5,
-        "The rate. Features should lie in [-1, 1]; larger values forget irrelevant features faster.",
-        "With features in [-1, 1], values between 0.01 and 1 are usual.",
+        "The rate; larger values forget useless features faster. With features in [-1, 1], values between 0.01 and 1 are usual.",
     )
     balanced: bool = switch(
         False,
