@@ -47,12 +47,12 @@ def wrong_values(parameter):
 @pytest.mark.parametrize(("algorithm", "name"), ALL)
 def test_a_wrong_value_is_refused_in_the_same_words_everywhere(algorithm, name, data, tmp_path):
     learner = find(algorithm)
-    for value in wrong_values(declarations(learner)[name]):
+    for number, value in enumerate(wrong_values(declarations(learner)[name])):
         with pytest.raises(ValueError, match=rf"^`{name}` of {learner.__name__} must .+; got .+\. \S.+\.$") as refused:
             learner(**{name: value}).fit(X, Y)
         message = str(refused.value)
         assert f"; got {value!r}. " in message
-        if name not in OWN_WORDS:
+        if number < 2 and name not in OWN_WORDS:
             model = tmp_path / "a.model"
             said = call("train", data, "-m", model, "-a", algorithm, "--set", f"{name}={value}", code=2).stderr
             assert message in said
