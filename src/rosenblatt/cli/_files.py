@@ -61,7 +61,7 @@ def read_all(paths: list[str], options: dict[str, Any]) -> tuple[Any, Any, list[
     """
     import numpy as np
 
-    from rosenblatt.cli._learning import Examples
+    from rosenblatt.cli._examples import Examples
     from rosenblatt.learners.perceptron import Perceptron
 
     stream = open_stream(paths, **options)
