@@ -309,7 +309,10 @@ def test_counts(learner, value):
         if parameter not in model.get_params() or (parameter == "max_support" and value is None):
             continue
         model.set_params(**{parameter: value})
-        message = rf"`{parameter}` of {learner.__name__} must be a whole number of at least 1; got {value!r}\. \w+"
+        none = "None or " if parameter == "max_support" else ""
+        message = (
+            rf"`{parameter}` of {learner.__name__} must be {none}a whole number of at least 1; got {value!r}\. \w+"
+        )
         refuses(model, lambda model=model, message=message: model.fit(X, y), message)
 
 

@@ -56,7 +56,7 @@ def test_the_public_names(name):
     learner = type(LEARNERS[name])
     assert learner.__name__ in rb.__all__
     assert getattr(rb, learner.__name__) is learner
-    assert "{online_parameters}" not in learner.__doc__
+    assert "{parameters}" not in learner.__doc__
     for parameter in inspect.signature(learner).parameters.values():
         assert parameter.kind is parameter.KEYWORD_ONLY
         assert f"{parameter.name} : " in learner.__doc__, "every parameter is described"

@@ -509,13 +509,20 @@ def test_large_numbers_get_a_hint(tmp_path, model):
     assert "--standardize" not in call("train", path, "-m", model, "--standardize").stderr
 
 
-def test_learners_are_loaded_without_scikit_learn(tmp_path):
-    path, model = svmlight(tmp_path / "data.svm"), tmp_path / "a.model"
-    script = (
-        "import sys\nfrom rosenblatt.cli import main\n"
-        f"sys.argv = ['rosenblatt', 'train', {str(path)!r}, '-m', {str(model)!r}, '-q']\n"
-        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
-        "heavy = {'sklearn', 'pandas', 'scipy.linalg', 'scipy.sparse', 'matplotlib', 'rich.console'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
+@pytest.mark.parametrize("kind", ["svm", "csv"])
+def test_commands_load_no_heavy_library(tmp_path, kind):
+    path, model = tmp_path / f"data.{kind}", tmp_path / "a.model"
+    if kind == "svm":
+        svmlight(path)
+    else:
+        path.write_text("size,colour,label\n1,red,yes\n2,blue,no\n,red,yes\n")
+    for command in (["train", path, "-m", model, "-q"], ["predict", model, path]):
+        script = (
+            "import sys\nfrom rosenblatt.cli import main\n"
+            f"sys.argv = {['rosenblatt', *map(str, command)]!r}\n"
+            "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
+            "heavy = {'sklearn', 'pandas', 'scipy.linalg', 'scipy.sparse', 'matplotlib', 'rich.console'} & set(sys.modules)\n"
+            "assert not heavy, heavy\n"
+            "import pandas, scipy.linalg  # they are there for those who ask\n"
+        )
+        subprocess.run([sys.executable, "-c", script], check=True)

@@ -13,8 +13,10 @@ from rosenblatt.cli._errors import Usage, writing
 
 def load_model(path: str) -> Any:
     """The estimator in a model file, ready to read files with."""
+    from rosenblatt.cli import _imports
     from rosenblatt.learners._load import load
 
+    _imports.numba_without_linear_algebra()
     estimator = load(path)
     if not hasattr(estimator, "encoder_"):
         raise Usage(
@@ -22,6 +24,18 @@ def load_model(path: str) -> Any:
             "with `rosenblatt train`, or use rosenblatt.load in Python."
         )
     return estimator
+
+
+def open_stream(paths: list[str], **options: Any) -> Any:
+    """`rosenblatt.data.open_stream`, made to start fast: its libraries do not load pandas or SciPy's linear algebra."""
+    from rosenblatt.cli import _imports
+    from rosenblatt.data import open_stream
+
+    _imports.numba_without_linear_algebra()
+    stream = open_stream(paths, **options)
+    if stream.format not in ("svmlight", "vw"):
+        _imports.arrow_without_pandas()
+    return stream
 
 
 def open_data(
@@ -33,8 +47,6 @@ def open_data(
     threads: int | None = None,
 ) -> Any:
     """Files as the features that a model knows; others in them are ignored."""
-    from rosenblatt.data import open_stream
-
     estimator.encoder_.freeze()
     return open_stream(paths, format=format, encoder=estimator.encoder_, labelled=labelled, threads=threads)
 
@@ -47,7 +59,6 @@ def read_all(paths: list[str], options: dict[str, Any]) -> tuple[Any, Any, list[
     import numpy as np
 
     from rosenblatt.cli._examples import Examples
-    from rosenblatt.data import open_stream
     from rosenblatt.learners.perceptron import Perceptron
 
     stream = open_stream(paths, **options)

@@ -10,8 +10,8 @@ import numpy as np
 
 from rosenblatt.cli._errors import Failure, Usage
 from rosenblatt.cli._examples import Examples, Interrupt
-from rosenblatt.cli._files import load_model, open_data, save_model
-from rosenblatt.data import open_stream
+from rosenblatt.cli._files import load_model, open_data, open_stream, save_model
+from rosenblatt.estimators.parameters import declarations
 from rosenblatt.learners import find
 from rosenblatt.training.evaluation import Evaluation, class_labels, evaluate_stream
 from rosenblatt.training.history import History
@@ -25,7 +25,7 @@ from rosenblatt.training.schedule import Schedule, StopRule
 def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
     """A learner by its name, its parameters checked."""
     learner = find(algorithm)
-    known = list(_parameter_names(learner))
+    known = declarations(learner)
     for name in parameters:
         if name not in known:
             raise Usage(
@@ -38,15 +38,8 @@ def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
     if "random_state" in known:
         parameters = {"random_state": seed, **parameters}
     estimator = learner(**parameters)
-    if hasattr(estimator, "_check_parameters"):
-        estimator._check_parameters()
+    estimator._check_parameters()
     return estimator
-
-
-def _parameter_names(learner: type[Any]) -> tuple[str, ...]:
-    if dataclasses.is_dataclass(learner):
-        return tuple(field.name for field in dataclasses.fields(learner))
-    return tuple(learner._get_param_names())
 
 
 class Session:

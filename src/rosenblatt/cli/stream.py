@@ -61,13 +61,12 @@ def stream(
     from rosenblatt.cli import _files
     from rosenblatt.cli._examples import Interrupt
     from rosenblatt.cli._session import new_learner
-    from rosenblatt.data import open_stream
     from rosenblatt.model_file.atomic import check_output
     from rosenblatt.training.progressive import Progress
 
     check_output(model)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, None)
-    parameters = option.parsed_settings(settings)
+    parameters = option.parsed_settings(settings, algorithm or "averaged-perceptron")
     if model is not None and Path(model).exists():
         estimator = _files.load_model(model)
         _refuse_changes(estimator, algorithm, parameters, options)
@@ -80,7 +79,7 @@ def stream(
         )
     if "-" in data:
         options["threads"] = 1  # several would read ahead, and a live stream would be learned late
-    examples = open_stream(data, **options)
+    examples = _files.open_stream(data, **options)
     if not quiet:
         typer.echo(examples.describe(), err=True)
     progress, interrupt = Progress(), Interrupt()

@@ -103,7 +103,7 @@ def train(
         expand(test)
     option.check_cluster(dask, shards, mixing)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, threads)
-    parameters = option.parsed_settings(settings)
+    parameters = option.parsed_settings(settings, algorithm or ALGORITHM)
     epochs = _epochs(parameters, epochs)
     session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout)
     if resume:

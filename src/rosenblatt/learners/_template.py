@@ -31,11 +31,7 @@ def step(margin: float, sq_norm: float, rate: float) -> float:
 class Template(OnlineParameters, LinearClassifier, step=step, target=0.0):
     """One sentence on what it is good for.
 
-    Parameters
-    ----------
-    rate : float, default=1.0
-        What it is, its range, and what raising it does.
-    {online_parameters}
+    {parameters}
     """
 
-    rate: float = positive(1.0, "Larger values take larger steps.")
+    rate: float = positive(1.0, "What it is. Larger values take larger steps.")

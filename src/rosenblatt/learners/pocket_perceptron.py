@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared
 from rosenblatt.model.linear import Model
 from rosenblatt.model.scores import wrong
 from rosenblatt.training.history import History
@@ -30,18 +30,12 @@ from rosenblatt.training.loop import Block, BlockPasses, train
 
 from .perceptron import step
 
-__all__ = ["PocketPerceptron"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", streams=False):
     """The perceptron with its best weights kept in a pocket: for data that no hyperplane separates.
 
-    Parameters
-    ----------
-    eta0 : float, default=1.0
-        The size of a step, greater than 0. From zero weights it only scales them.
-    {online_parameters}
+    {parameters}
 
     Attributes
     ----------
@@ -49,9 +43,9 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
         The mistakes of the weights in the pocket on the training set, weighted by `sample_weight`.
     """
 
-    eta0: float = positive(1.0, "Larger values take larger steps.")
-    max_iter: int = 100
-    tol: float | None = None
+    eta0: float = shared("eta0")
+    max_iter: int = shared("max_iter", 100)
+    tol: float | None = shared("tol", None)
 
     def _train(
         self, model: Model, passes: BlockPasses, history: History, on_epoch: Callable[[History], None] | None = None

@@ -18,25 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared, whole
 from rosenblatt.model.vote_log import Support
 
 from .perceptron import step
-
-__all__ = ["VotedPerceptron"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", readout="vote"):
     """The perceptron, read out as a vote among all its weight vectors.
 
-    Parameters
-    ----------
-    eta0 : float, default=1.0
-        The size of a step, greater than 0. From zero weights it only scales them.
-    max_support : int or None, default=None
-        How many mistakes to remember at most. When there are more, a warning is given and the older half lose their votes.
-    {online_parameters}
+    {parameters}
 
     Attributes
     ----------
@@ -44,8 +36,13 @@ class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0,
         The examples that were mistaken at least once, each of them once per call.
     """
 
-    eta0: float = positive(1.0, "Larger values take larger steps.")
-    max_support: int | None = None
+    eta0: float = shared("eta0")
+    max_support: int | None = whole(
+        None,
+        "How many mistakes to remember at most. When there are more, a warning is given and the older half lose their votes. "
+        "None keeps all.",
+        none=True,
+    )
 
     @property
     def support_(self) -> Any:
