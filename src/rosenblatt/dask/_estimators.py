@@ -11,7 +11,9 @@ import numpy as np
 
 import rosenblatt
 from rosenblatt.estimators.checks import as_before_on_failure
+from rosenblatt.learners import classes
 
+from ._agreement import can_be_mixed
 from ._fit import train
 from ._sources import check_column, in_blocks_of
 
@@ -216,3 +218,14 @@ class SoftConfidenceWeighted(ClusterFit, rosenblatt.SoftConfidenceWeighted):
 @dataclass(kw_only=True, eq=False, repr=False)
 class ParallelPerceptron(ClusterFit, rosenblatt.ParallelPerceptron):
     """A committee of perceptrons on shards; each perceptron is mixed with its twins."""
+
+
+def __getattr__(name: str) -> Any:
+    """Any other learner whose runs can be mixed, so that a new rule needs no entry here."""
+    learner = getattr(rosenblatt, name) if name in classes() else None
+    if learner is None or not can_be_mixed(learner):
+        raise AttributeError(f"module 'rosenblatt.dask' has no attribute {name!r}")
+    documentation = f"{name} on shards; see `ClusterFit` for the parameters that come with it."
+    made = type(name, (ClusterFit, learner), {"__module__": __name__, "__doc__": documentation})
+    globals()[name] = dataclass(kw_only=True, eq=False, repr=False)(made)
+    return globals()[name]
