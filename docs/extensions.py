@@ -62,6 +62,8 @@ class Measured(_Table):
         """A table of its accuracy, and if it took part in the comparison one of its mistakes."""
         beside = ["Perceptron()", "AveragedPerceptron()", *["scikit-learn's Perceptron()"] * (about == "Perceptron")]
         mine = [row for row in results["rows"] if row["learner"] == about]
+        if not mine and about in learners.classes():
+            yield "Not measured yet: `python docs/compare_learners.py` does it."
         if not mine:
             return
         yield "Accuracy in percent on a held-out quarter, mean and standard deviation of ten splits, features scaled to"
@@ -71,7 +73,8 @@ class Measured(_Table):
         yield from _head("", *data)
         for row in mine + [row for row in results["rows"] if row["setting"] in beside and row not in mine]:
             yield _row(f"`{row['setting']}`", *("{:.1f} ± {:.1f}".format(*row[name]) for name in data))
-        contenders = [contender.name for contender in CONTENDERS if contender.learner == about]
+        measured = {entry["name"] for part in results["honest"] for entry in part["standings"]}
+        contenders = [one.name for one in CONTENDERS if one.learner == about and one.name in measured]
         if contenders:
             yield ""
             yield "Mistakes made before learning in one pass, as a share of the examples, settings chosen on the first tenth"
