@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,9 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+import rosenblatt
 from docs import checks
+from rosenblatt import learners
 from rosenblatt.cli import app as commands
 from rosenblatt.experiments import CONTENDERS
 
@@ -43,10 +46,7 @@ class _Table(SphinxDirective):
         lines = list(self.lines(results, self.arguments[0]))
         if not lines:
             raise self.error(f"{self.files} have nothing about {self.arguments[0]!r}")
-        holder = nodes.Element()
-        self.state.nested_parse(StringList(lines, source=str(self.files)), 0, holder)
-        children: list[nodes.Node] = holder.children
-        return children
+        return _parsed(self, lines, str(self.files))
 
     def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
         """What to show, in Markdown."""
@@ -62,6 +62,8 @@ class Measured(_Table):
         """A table of its accuracy, and if it took part in the comparison one of its mistakes."""
         beside = ["Perceptron()", "AveragedPerceptron()", *["scikit-learn's Perceptron()"] * (about == "Perceptron")]
         mine = [row for row in results["rows"] if row["learner"] == about]
+        if not mine and about in learners.classes():
+            yield "Not measured yet: `python docs/compare_learners.py` does it."
         if not mine:
             return
         yield "Accuracy in percent on a held-out quarter, mean and standard deviation of ten splits, features scaled to"
@@ -71,7 +73,8 @@ class Measured(_Table):
         yield from _head("", *data)
         for row in mine + [row for row in results["rows"] if row["setting"] in beside and row not in mine]:
             yield _row(f"`{row['setting']}`", *("{:.1f} ± {:.1f}".format(*row[name]) for name in data))
-        contenders = [contender.name for contender in CONTENDERS if contender.learner == about]
+        measured = {entry["name"] for part in results["honest"] for entry in part["standings"]}
+        contenders = [one.name for one in CONTENDERS if one.learner == about and one.name in measured]
         if contenders:
             yield ""
             yield "Mistakes made before learning in one pass, as a share of the examples, settings chosen on the first tenth"
@@ -138,12 +141,55 @@ class FreundSchapire(_Table):
                 yield _row(key.removeprefix("degree "), *cells)
 
 
+def _parsed(directive: SphinxDirective, lines: list[str], source: str) -> list[nodes.Node]:
+    """What these lines of Markdown become on the page."""
+    holder = nodes.Element()
+    directive.state.nested_parse(StringList(lines, source=source), 0, holder)
+    children: list[nodes.Node] = holder.children
+    return children
+
+
 def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
 def _head(*cells: str) -> tuple[str, str]:
     return _row(*cells), _row(*("---" for _ in cells))
+
+
+class Learners(SphinxDirective):
+    """``{learners}``: a table of all learners, each with its page and the first sentence of its docstring."""
+
+    def run(self) -> list[nodes.Node]:
+        """One line for each learner."""
+        lines = list(_head("learner", "in one sentence"))
+        for name, module in learners.classes().items():
+            text = inspect.getdoc(getattr(rosenblatt, name)) or ""
+            lines.append(
+                _row(f"[`{name}`]({module}.md)", " ".join(text.partition("\n\n")[0].split()).removesuffix("."))
+            )
+        return _parsed(self, lines, "docs/extensions.py")
+
+
+class LearnerReference(SphinxDirective):
+    """``{learner-reference}``: the docstrings of all learners, and of the methods that one of them has of its own."""
+
+    def run(self) -> list[nodes.Node]:
+        """One class after the other."""
+        lines = ["```{eval-rst}", ".. currentmodule:: rosenblatt", ""]
+        for name in learners.classes():
+            own = [one for one, value in vars(getattr(rosenblatt, name)).items() if _is_documented(one, value)]
+            lines += [f".. autoclass:: {name}", *([f"   :members: {', '.join(own)}"] if own else [])]
+        return _parsed(self, [*lines, "```"], "docs/extensions.py")
+
+
+def _is_documented(name: str, value: Any) -> bool:
+    """Whether this attribute of a class is a public method or property with a docstring."""
+    return (
+        not name.startswith("_")
+        and bool(inspect.isfunction(value) or isinstance(value, property))
+        and bool(value.__doc__)
+    )
 
 
 class CommandHelp(SphinxDirective):
@@ -196,6 +242,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("mistake-rates", MistakeRates)
     app.add_directive("published", PublishedTable)
     app.add_directive("freund-schapire", FreundSchapire)
+    app.add_directive("learners", Learners)
+    app.add_directive("learner-reference", LearnerReference)
     app.add_directive("command-help", CommandHelp)
     app.connect("builder-inited", before)
     app.connect("env-check-consistency", between)

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import dataclasses
+import inspect
 import os
 import shutil
 import tempfile
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import rosenblatt as rb
+from rosenblatt import learners
 from tests import oracles
 
 FAST = os.environ.get("ROSENBLATT_TESTS") == "fast"
@@ -51,8 +53,23 @@ WHOLE_SET = {
     "BatchPerceptron": rb.BatchPerceptron(max_iter=20),
     "BatchPerceptron-line-search": rb.BatchPerceptron(max_iter=20, variant="line-search"),
 }
+OF_THEIR_OWN = {"KernelPerceptron", "ParallelPerceptron"}
+"""Learners that have no weight for each feature and class, and tests of their own."""
+
+_NAMED = {type(model).__name__ for model in (STREAMING | WHOLE_SET).values()}
+for _name in sorted(set(learners.classes()) - OF_THEIR_OWN - _NAMED):
+    _learner = getattr(rb, _name)
+    _models = STREAMING if hasattr(_learner, "partial_fit") else WHOLE_SET
+    _models[_name] = _learner()
+    if "covariance" in inspect.signature(_learner).parameters:
+        _models[f"{_name}-full"] = _learner(covariance="full")
 LEARNERS = STREAMING | WHOLE_SET
-"""One or more of every class. Use `sklearn.base.clone`."""
+"""One or more of every class, those that are not named above with their defaults. Use `sklearn.base.clone`."""
+
+SECOND_ORDER = {
+    name: model for name, model in LEARNERS.items() if "variance" in inspect.signature(model._step).parameters
+}
+"""Those that keep a variance for each weight."""
 
 ONE_OF_EACH = {type(model).__name__: name for name, model in reversed(LEARNERS.items())}.values()
 """One name for each class, for what does not depend on parameters."""

@@ -31,6 +31,7 @@ CHECKED = [
     rb.SoftConfidenceWeighted(), rb.ROMMA(), rb.ROMMA(variant="aggressive"), rb.ALMA(), rb.ParallelPerceptron(),
     rb.Winnow(balanced=True), rb.Winnow(), user_rules.Cautious(),
 ]  # fmt: skip
+CHECKED += [model for model in LEARNERS.values() if type(model) not in {type(one) for one in CHECKED}]
 
 ONLINE = "an example of weight 2 is one step of double size, not two steps one after the other"
 EXCUSED = {

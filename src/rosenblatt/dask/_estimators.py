@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import importlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from rosenblatt.learners import (
     alma,
     arow,
     averaged_perceptron,
+    classes,
     margin_perceptron,
     parallel_perceptron,
     passive_aggressive,
@@ -24,6 +26,7 @@ from rosenblatt.learners import (
     winnow,
 )
 
+from ._agreement import can_be_mixed
 from ._fit import train
 from ._internals import example_of, kind_of_collection
 from ._sources import check_column, in_blocks_of
@@ -214,3 +217,15 @@ class SoftConfidenceWeighted(ClusterFit, soft_confidence_weighted.SoftConfidence
 @dataclass(kw_only=True, eq=False, repr=False)
 class ParallelPerceptron(ClusterFit, parallel_perceptron.ParallelPerceptron):
     """A committee of perceptrons on shards; each perceptron is mixed with its twins."""
+
+
+def __getattr__(name: str) -> Any:
+    """Any other learner whose runs can be mixed, so that a new rule needs no entry here."""
+    module = classes().get(name)
+    learner = None if module is None else getattr(importlib.import_module(f"rosenblatt.learners.{module}"), name)
+    if learner is None or not can_be_mixed(learner):
+        raise AttributeError(f"module 'rosenblatt.dask' has no attribute {name!r}")
+    documentation = f"{name} on shards; see `ClusterFit` for the parameters that come with it."
+    made = type(name, (ClusterFit, learner), {"__module__": __name__, "__doc__": documentation})
+    globals()[name] = dataclass(kw_only=True, eq=False, repr=False)(made)
+    return globals()[name]

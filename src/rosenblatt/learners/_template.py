@@ -12,6 +12,7 @@ Departures: every place where this file does not do what the paper says, or "non
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 
@@ -33,5 +34,7 @@ class Template(OnlineParameters, LinearClassifier, step=step, target=0.0):
 
     {parameters}
     """
+
+    _grid: ClassVar = {"rate": (0.1, 1.0, 10.0)}  # what `rosenblatt compare` tries
 
     rate: float = positive(1.0, "What it is. Larger values take larger steps.")
