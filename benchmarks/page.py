@@ -89,8 +89,8 @@ def _balance(groups: dict[str, Any]) -> str:
     missed = [row for row in judged if not row["met"]]
     return "\n".join([
         "## Wins and losses\n",
-        f"- Of {len(timed)} timings we are faster in {ahead}, slower in {behind}; the others are within {EDGE:.0%}.",
-        f"- Of {len(scored)} pairs of models ours is better in {len(better)}, worse in {len(worse)}; the others are within {SAME:g}.",
+        f"- Of {len(timed)} timings we are faster in {ahead}, slower in {behind}; the others within {EDGE:.0%}.",
+        f"- Of {len(scored)} pairs of models ours is better in {len(better)}, worse in {len(worse)}; the others within {SAME:g}.",
         f"- Of our {len(judged)} targets {len(judged) - len(missed)} are met.",
         *_listed("Where a peer is faster", (
             f"{row['what']}: {row['peer']} takes {speed:.2g} of the time of {row['ours']}" for row, speed in slower
