@@ -91,15 +91,15 @@ def _balance(groups: dict[str, Any]) -> str:
         "## Wins and losses\n",
         f"- Of {len(timed)} timings we are faster in {ahead}, slower in {behind}; the others within {EDGE:.0%}.",
         f"- Of {len(scored)} pairs of models ours is better in {len(better)}, worse in {len(worse)}; the others within {SAME:g}.",
-        f"- Of our {len(judged)} targets {len(judged) - len(missed)} are met.",
+        f"- Of our {len(judged)} goals {len(judged) - len(missed)} are met.",
         *_listed("Where a peer is faster", (
             f"{row['what']}: {row['peer']} takes {speed:.2g} of the time of {row['ours']}" for row, speed in slower
         )),
         *_listed("Where a peer's model is better", (
             f"{row['what']}: {row['peer']} {row['peer_score']:.4f}, {row['ours']} {row['ours_score']:.4f}" for row in worse
         )),
-        *_listed("Missed targets", (
-            f"{row['what']}, {row['ours']} compared with {row['peer']}: {_reached(row)}, target {_bar(row)}" for row in missed
+        *_listed("Missed goals", (
+            f"{row['what']}, {row['ours']} compared with {row['peer']}: {_reached(row)}, goal {_bar(row)}" for row in missed
         )),
         f"\n{REMARKS}",
     ])  # fmt: skip
@@ -150,7 +150,7 @@ def _group(name: str, kept: dict[str, Any]) -> Iterator[str]:
 def _table(rows: list[dict[str, Any]]) -> Iterator[str]:
     scored = any(row.get("ours_score") is not None for row in rows)
     head = ["what", "ours", "peer", "ratio (quartiles)", "by processor time"]
-    head += ["accuracy, ours and peer"] * scored + ["target"] * any(row["bar"] is not None for row in rows)
+    head += ["accuracy, ours and peer"] * scored + ["goal"] * any(row["bar"] is not None for row in rows)
     yield "| " + " | ".join(head) + " |"
     yield "|" + "---|" * len(head)
     for row in rows:
@@ -212,7 +212,7 @@ def _libol(kept: dict[str, Any]) -> Iterator[str]:
 def _service(kept: dict[str, Any]) -> Iterator[str]:
     yield "## The service\n"
     yield "Load generator and service run on the same machine; every answer is sent after its event is on disk.\n"
-    yield "| command | measured | target |"
+    yield "| command | measured | goal |"
     yield "|---|---|---|"
     for name, run in kept.items():
         yield f"| `{run['command']}` | {_SERVED[name.partition(',')[0]](run['result'])} |"
