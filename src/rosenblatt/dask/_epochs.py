@@ -14,7 +14,10 @@ from rosenblatt.engine import loop
 from rosenblatt.engine.codegen import load_module, step_source
 from rosenblatt.model.linear import Model, Rule
 from rosenblatt.model.matrix import writable
-from rosenblatt.training.history import Run
+from rosenblatt.model.scores import predicted_classes
+from rosenblatt.training.loop import Block, smallest_margin
+from rosenblatt.training.order import VisitingOrder
+from rosenblatt.training.schedule import Schedule
 
 from ._mixing import coordinates_of
 from ._partials import Note, Packed, Partial, packed_sums, size_of, unpack_into
@@ -84,8 +87,8 @@ class Order:
         A name for the training run, under which workers keep what they will need again.
     epoch : int
         How many were done before. It is the version of the weights, too.
-    run : Run
-        Seed, shuffling and what is set aside.
+    schedule : Schedule
+        Seed, shuffling and hold-out.
     mixing : {"uniform", "mistakes", "examples"}
         What a shard's share is.
     alone : bool
@@ -97,7 +100,7 @@ class Order:
     recipe: Recipe
     identity: str
     epoch: int
-    run: Run
+    schedule: Schedule
     mixing: str
     alone: bool
     along: bool = False
@@ -106,6 +109,7 @@ class Order:
 _lock = threading.Lock()
 _kept: dict[str, tuple[int, list[Array]]] = {}
 _models: dict[int, tuple[str, Model]] = {}
+_orders: dict[str, VisitingOrder] = {}
 
 
 def _arrays(order: Order, base: Parts, changes: Sequence[Parts]) -> tuple[list[Array], int]:
@@ -139,10 +143,23 @@ def _model(order: Order) -> Model:
     return model
 
 
+def _visits(shard: Shard, number: int, order: Order) -> NDArray[np.int64]:
+    """The rows that a shard learns in this epoch, in their order: that of `fit` if there is one shard only."""
+    rows, _ = shard.parts(order.schedule)
+    if not order.alone or order.schedule.by_block:
+        return VisitingOrder(order.schedule.shuffle, order.schedule.seed).block(rows, order.epoch, number)
+    with _lock:
+        if order.identity not in _orders:
+            _orders.clear()
+            _orders[order.identity] = VisitingOrder(order.schedule.shuffle, order.schedule.seed)
+        return _orders[order.identity].whole(rows, order.epoch)
+
+
 def forget(identity: str) -> None:
     """Let go of what a worker has kept of a run that is over; it runs there."""
     with _lock:
         _kept.pop(identity, None)
+        _orders.pop(identity, None)
     for thread in [thread for thread, (kept, _) in list(_models.items()) if kept == identity]:
         del _models[thread]
 
@@ -184,7 +201,7 @@ def learn_shards(
     for shard, number in zip(shards, numbers, strict=True):
         table = shard.table()
         began = time.perf_counter()
-        visits, _ = shard.visits(order.run, order.epoch, number)
+        visits = _visits(shard, number, order)
         seconds = time.perf_counter() - began
         if ready:
             coordinates.clear()
@@ -241,13 +258,17 @@ class Judgement:
 def judge(
     shards: Sequence[Shard], start: Sequence[Array], readout: Sequence[Array], order: Order, held: bool
 ) -> Judgement:
-    """Predict the examples set aside (or all of them) with the readout of the model; `readout`: its average, if it has one."""
+    """Predict the examples that are held out, or those that are not, with the readout of the model.
+
+    `readout` is its average, if it has one.
+    """
     model = _model(order)
     coordinates_of(model).install(start)
     result = Judgement()
     for shard in shards:
         table = shard.table()
-        rows = shard.visits(order.run, 0, 0)[1] if held else np.flatnonzero(shard.codes >= 0)
+        learned, out = shard.parts(order.schedule)
+        rows = out if held else learned
         if not rows.size:
             continue
         if readout:
@@ -255,8 +276,14 @@ def judge(
             scores = model.raw_scores(table, w, np.array(readout[1]), rows)
         else:
             scores = model.scores(table)[rows]
-        guess = (scores[:, 0] >= 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        wrong = guess != shard.codes[rows]
+        wrong = predicted_classes(scores, len(model.classes)) != shard.codes[rows]
         result.examples += float(shard.weights[rows].sum()) if shard.weights.size else int(rows.size)
         result.mistakes += float(shard.weights[rows][wrong].sum()) if shard.weights.size else int(wrong.sum())
     return result
+
+
+def margin_of(shards: Sequence[Shard], start: Sequence[Array], order: Order) -> float:
+    """The smallest margin of the last weights over the examples of some shards."""
+    model = _model(order)
+    coordinates_of(model).install(start)
+    return smallest_margin(model, (Block(shard.table(), shard.codes, shard.weights) for shard in shards))

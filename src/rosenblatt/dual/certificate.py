@@ -19,7 +19,8 @@ from rosenblatt.dual.online import add_scores
 from rosenblatt.dual.readouts import norms
 from rosenblatt.dual.rows import Block, Floats, Integers
 from rosenblatt.dual.schemes import Scheme
-from rosenblatt.dual.training import BLOCK_SIZE, margins
+from rosenblatt.dual.training import BLOCK_SIZE
+from rosenblatt.model.scores import margins
 
 
 @dataclass(frozen=True)
