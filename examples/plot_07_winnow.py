@@ -2,9 +2,9 @@
 Winnow: few relevant features among many
 ========================================
 
-A thousand experts vote on every question. The label is the majority of a hidden panel of five; the other 995 experts
-vote at random. The perceptron adds the votes of all experts and has to correct the weights of the irrelevant ones.
-Winnow multiplies weights, and the panel stands out after a few dozen mistakes.
+A thousand experts vote on every question. The label is the majority of a hidden panel of five; the votes of the other
+995 experts are irrelevant. The perceptron adds the votes of all experts and has to correct the weights of the
+irrelevant ones. Winnow multiplies weights, and the panel stands out after a few dozen mistakes.
 """
 
 import matplotlib.pyplot as plt
