@@ -40,7 +40,7 @@ def run(estimator, shards, classes, epochs, mixing="mistakes", group=1):
     """The epochs of a cluster, in this process."""
     recipe = recipe_of(estimator, shards[0].width, classes)
     model = recipe.model()
-    coordinates = coordinates_of(model)
+    coordinates = coordinates_of(model, len(shards) == 1)
     identity = uuid.uuid4().hex
     notes = []
     for epoch in range(epochs):

@@ -190,7 +190,7 @@ def learn_shards(
     """
     start, received = _arrays(order, base, changes)
     model = _model(order)
-    coordinates = coordinates_of(model)
+    coordinates = coordinates_of(model, order.alone)
     totals: list[Any] | None = None
     whole: list[Array] | None = None
     averages: list[Any] = []
@@ -207,20 +207,21 @@ def learn_shards(
             coordinates.clear()
         else:
             coordinates.install(start)
-        if totals is None:
+        if totals is None and not order.alone:
             origin = coordinates.base(start)
             totals = [np.zeros(part.size) for part in origin]
             averages = [np.zeros(part.size) for part in start[:2]] if coordinates.averaging else []
+        counted, summed = model.state.counts.copy(), model.state.sums.copy()
         began = time.perf_counter()
         try:
             model.run(table, shard.codes, shard.weights, visits)
         except ValueError as error:
             raise ValueError(f"{shard.place}: {error}") from None
         seconds += time.perf_counter() - began
-        counts, sums = model.state.counts, model.state.sums
+        counts, sums = model.state.counts - counted, model.state.sums - summed
         note = Note(
             number, int(counts[loop.EXAMPLES]), int(counts[loop.MISTAKES]), int(counts[loop.UPDATES]),
-            float(sums[loop.LOSS]), float(sums[loop.AGE]), float(sums[loop.STEPS]), float(sums[loop.REACH]),
+            float(sums[loop.LOSS]), float(sums[loop.AGE]), float(sums[loop.STEPS]), float(model.state.sums[loop.REACH]),
         )  # fmt: skip
         note.share = {
             "mistakes": float(note.updates),
@@ -229,10 +230,10 @@ def learn_shards(
         }[order.mixing]
         note.seconds, note.place = seconds, f"{place} {threading.get_ident()}"
         notes.append(note)
-        if order.alone:
+        if totals is None:
             whole = [array.copy() for array in coordinates.start()]
-        share = 0.0 if order.alone else note.share
-        ready = not note.updates or coordinates.collect(totals, share, origin, averages, start)
+        else:
+            ready = not note.updates or coordinates.collect(totals, note.share, origin, averages, start)
     return Partial(
         sum(note.share for note in notes), packed_sums(totals or []), packed_sums(averages), notes, place,
         received, whole,
@@ -263,7 +264,7 @@ def judge(
     `readout` is its average, if it has one.
     """
     model = _model(order)
-    coordinates_of(model).install(start)
+    coordinates_of(model, order.alone).install(start)
     result = Judgement()
     for shard in shards:
         table = shard.table()
@@ -285,5 +286,5 @@ def judge(
 def margin_of(shards: Sequence[Shard], start: Sequence[Array], order: Order) -> float:
     """The smallest margin of the last weights over the examples of some shards."""
     model = _model(order)
-    coordinates_of(model).install(start)
+    coordinates_of(model, order.alone).install(start)
     return smallest_margin(model, (Block(shard.table(), shard.codes, shard.weights) for shard in shards))

@@ -267,6 +267,8 @@ def _finish(
         history.start_norm, history.distance = length(*start), length(w - start[0], bias - start[1])
     elif history.start_norm == 0.0:
         history.distance = length(w, bias)
+    if not history.mixed:
+        history.steps = float(model.state.sums[loop.STEPS])
     model.state.counts[loop.POSITION] = 0
     estimator.n_features_in_ = model.n_features
     estimator._name_features(model)

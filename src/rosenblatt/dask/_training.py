@@ -83,7 +83,7 @@ class Trainer:
     def __post_init__(self) -> None:
         self.client, self.awaiting = self.data.client, self.data.awaiting
         self.identity = uuid.uuid4().hex
-        self.coordinates = coordinates_of(self.model)
+        self.coordinates = coordinates_of(self.model, len(self.data.shards) == 1)
         self._base: Any = None
         self._changes: list[Any] = []
         self._changed = 0

@@ -87,9 +87,7 @@ class Problem:
     def norms(self) -> Floats:
         """The length of each example, rounded up so that error bounds may be built on it."""
         with np.errstate(over="ignore"):  # infinity is a correct bound too
-            squares = (
-                self.base.multiply(self.base).sum(axis=1) if is_sparse(self.base) else (self.base**2).sum(axis=1)
-            )
+            squares = self.base.multiply(self.base).sum(axis=1) if is_sparse(self.base) else (self.base**2).sum(axis=1)
         return (
             np.sqrt(np.asarray(squares, dtype=np.float64).ravel()) * (1 + (self.width + 4) * np.finfo(np.float64).eps)
             + 1e-160
