@@ -1,4 +1,4 @@
-"""What the documentation takes from the product while it is built, and what fails the build."""
+"""Directives that insert results and help texts into the pages, and checks that run during the build."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Table(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """The table, with the files noted, so that a page is built again when its numbers change."""
+        """Create the table, and note its files, so that the page is built again when the numbers change."""
         results: dict[str, Any] = {}
         for name in self.files:
             path = RESULTS / name
@@ -49,24 +49,24 @@ class _Table(SphinxDirective):
         return _parsed(self, lines, str(self.files))
 
     def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
-        """What to show, in Markdown."""
+        """The content, in Markdown."""
         raise NotImplementedError
 
 
 class Measured(_Table):
-    """``{measured} AROW``: how a learner does beside the plain and the averaged perceptron."""
+    """``{measured} AROW``: a learner compared with the plain and the averaged perceptron."""
 
     files = ("libol.json", "accuracy.json")
 
     def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
-        """A table of its accuracy, and if it took part in the comparison one of its mistakes."""
+        """A table of its accuracy, and, if the learner is part of the comparison, one of its mistakes."""
         beside = ["Perceptron()", "AveragedPerceptron()", *["scikit-learn's Perceptron()"] * (about == "Perceptron")]
         mine = [row for row in results["rows"] if row["learner"] == about]
         if not mine and about in learners.classes():
             yield "Not measured yet: `python docs/compare_learners.py` does it."
         if not mine:
             return
-        yield "Accuracy in percent on a held-out quarter, mean and standard deviation of ten splits, features scaled to"
+        yield "Accuracy in percent on a held-out quarter: mean and standard deviation over ten splits, features scaled to"
         yield "[−1, 1] (`python docs/compare_learners.py`):"
         yield ""
         data = [name for name in results["data"] if any(name in row for row in mine)]
@@ -77,8 +77,8 @@ class Measured(_Table):
         contenders = [one.name for one in CONTENDERS if one.learner == about and one.name in measured]
         if contenders:
             yield ""
-            yield "Mistakes made before learning in one pass, as a share of the examples, settings chosen on the first tenth"
-            yield "(`python -m benchmarks.libol`; all learners side by side are in [Which learner when](/choosing.md)):"
+            yield "Fraction of mistakes made before learning in one pass, with parameters chosen on the first tenth"
+            yield "(`python -m benchmarks.libol`; [Which learner when](/choosing.md) compares all learners):"
             yield ""
             beside = [name for name in ("averaged perceptron", "most frequent class") if name not in contenders]
             yield from _standings(results["honest"], contenders + beside)
@@ -103,7 +103,7 @@ def _standings(parts: list[dict[str, Any]], names: list[str]) -> Iterator[str]:
 
 
 class PublishedTable(_Table):
-    """``{published} svmguide3`` beside the LIBOL manual's numbers, ``{published} vw`` beside other libraries."""
+    """``{published} svmguide3``: comparison with the LIBOL manual; ``{published} vw``: with other libraries."""
 
     def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
         """One line for each rule, or for each data set."""
@@ -124,7 +124,7 @@ class PublishedTable(_Table):
 
 
 class FreundSchapire(_Table):
-    """``{freund-schapire} vote``: test error on MNIST for each degree and number of epochs, beside the paper's."""
+    """``{freund-schapire} vote``: test error on MNIST for each degree and number of epochs, with that of the paper."""
 
     files = ("freund_schapire.json",)
 
@@ -193,7 +193,7 @@ def _is_documented(name: str, value: Any) -> bool:
 
 
 class CommandHelp(SphinxDirective):
-    """``{command-help} train``: what ``rosenblatt train --help`` prints."""
+    """``{command-help} train``: the output of ``rosenblatt train --help``."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -237,7 +237,7 @@ def after(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Add all of it to the build."""
+    """Register the directives and checks."""
     app.add_directive("measured", Measured)
     app.add_directive("mistake-rates", MistakeRates)
     app.add_directive("published", PublishedTable)

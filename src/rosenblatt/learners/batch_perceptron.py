@@ -31,6 +31,8 @@ from rosenblatt.training.loop import Block, BlockPasses, train
 
 from .perceptron import step
 
+__all__ = ["BatchPerceptron"]
+
 Floats = NDArray[np.float64]
 
 

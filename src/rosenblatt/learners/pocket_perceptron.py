@@ -30,6 +30,8 @@ from rosenblatt.training.loop import Block, BlockPasses, train
 
 from .perceptron import step
 
+__all__ = ["PocketPerceptron"]
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", streams=False):

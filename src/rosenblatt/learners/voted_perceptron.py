@@ -23,6 +23,8 @@ from rosenblatt.model.vote_log import Support
 
 from .perceptron import step
 
+__all__ = ["VotedPerceptron"]
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", readout="vote"):
