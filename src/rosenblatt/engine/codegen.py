@@ -148,7 +148,8 @@ class _InPython:
         self, step: Step, names: tuple[str, ...], numbers: tuple[str, ...], hyperparameters: tuple[str, ...]
     ) -> None:
         def rule(*given: float, params: Any) -> Any:
-            values = dict(zip(numbers, given, strict=True)) | dict(zip(hyperparameters, params, strict=True))
+            # A model may keep further numbers behind the hyperparameters, as a committee keeps its size and seed.
+            values = dict(zip(numbers, given, strict=True)) | dict(zip(hyperparameters, params, strict=False))
             try:
                 return step(*(values[name] for name in names))
             except Exception:  # noqa: BLE001 - as the compiled rule does it
