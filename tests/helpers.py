@@ -75,7 +75,10 @@ ONE_OF_EACH = {type(model).__name__: name for name, model in reversed(LEARNERS.i
 """One name for each class, for what does not depend on parameters."""
 
 LOOPS = ("Perceptron", "Winnow-balanced", "ALMA", "AROW", "AROW-full")
-"""One name for each loop, for float32: that is the business of the loops, and every rule would be compiled once more for it."""
+"""One name for each kind of loop, for what the loops promise and not the rules, such as float32."""
+
+AVERAGED = ("AveragedPerceptron", "ROMMA-aggressive", "SCW-II")
+"""One name for each kind of loop with averages."""
 
 
 def examples(count):

@@ -51,52 +51,51 @@ def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
     assert run() == (2.0, 0)
 
 
-RULES = """
+FITS = """
 import sys, rosenblatt
 from tests.helpers import blobs
 X, y = blobs()
-for name in sys.argv[1:]:
-    print(getattr(rosenblatt, name)(max_iter=2, tol=None, shuffle=False).fit(X, y).coef_.tolist())
+for argument in sys.argv[1:]:
+    name, dtype = argument.split(":")
+    print(getattr(rosenblatt, name)(max_iter=2, tol=None, shuffle=False).fit(X.astype(dtype), y).coef_.tolist())
 """
 
 
-@pytest.mark.slow
-def test_rules_compiled_by_two_processes_are_told_apart_by_a_third(tmp_path):
-    environment = {**os.environ, "ROSENBLATT_CACHE_DIR": str(tmp_path)}
-
-    def run(*names):
-        command = [sys.executable, "-c", RULES, *names]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT)
-        return done.stdout.splitlines()
-
-    rules = ("Perceptron", "MarginPerceptron", "AROW")  # two rules of one kind, and one of another
-    alone = [weights for rule in rules for weights in run(rule)]
-    assert len(set(alone)) == len(rules)
-    assert run(*rules) == alone
+def fits(folder, *names):
+    """The weights of some learners, each with a type, in a new process that keeps compiled code in this folder."""
+    environment = {**os.environ, "ROSENBLATT_CACHE_DIR": str(folder)}
+    command = [sys.executable, "-c", FITS, *names]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT)
+    return done.stdout.splitlines()
 
 
-TYPES = """
-import rosenblatt
-from tests.helpers import blobs
-X, y = blobs()
-for dtype in ("float32", "float64"):
-    print(rosenblatt.Perceptron(max_iter=2, tol=None).fit(X.astype(dtype), y).coef_.tolist())
-"""
+@pytest.fixture(scope="module")
+def first_fit(tmp_path_factory):
+    """A folder with the compiled code of one fit, and its weights."""
+    folder = tmp_path_factory.mktemp("compiled")
+    return folder, fits(folder, "Perceptron:float64")
 
 
 @pytest.mark.slow
-def test_code_for_other_types_than_the_index_says_is_not_run(tmp_path):
-    environment = {**os.environ, "ROSENBLATT_CACHE_DIR": str(tmp_path)}
+def test_a_third_process_tells_apart_rules_compiled_by_two_others(first_fit):
+    """Two rules of one kind, and one of another."""
+    folder, alone = first_fit
+    others = ("MarginPerceptron:float64", "AROW:float64")
+    alone = alone + [weights for rule in others for weights in fits(folder, rule)]
+    assert len(set(alone)) == 3
+    assert fits(folder, "Perceptron:float64", *others) == alone
+
+
+@pytest.mark.slow
+def test_code_for_other_types_than_the_index_says_is_not_run(first_fit, tmp_path):
+    tmp_path = shutil.copytree(first_fit[0], tmp_path / "copy")
 
     def run():
-        command = [sys.executable, "-c", TYPES]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+        return fits(tmp_path, "Perceptron:float32", "Perceptron:float64")
 
     before = run()
     one, two = sorted(tmp_path.rglob("loop.Additive_rows-*.nbc"))
-    code = one.read_bytes()
     shutil.copy(two, one)
-    two.write_bytes(code)
     assert run() == before
 
 

@@ -24,7 +24,7 @@ def data(n=400, classes=2):
     return X, np.where(np.random.default_rng(0).random(n) < 0.2, (y + 1) % classes, y)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_it_counts_what_the_estimators_do(classes):
     X, y = data(classes=classes)
     result = compare(X, y, repeats=3, contenders=FEW, prefix=0.25)
@@ -58,6 +58,7 @@ def test_the_settings_do_not_depend_on_what_is_scored():
     assert a.repeats == 1
 
 
+@pytest.mark.slow
 def test_it_is_repeatable_on_any_number_of_threads_and_for_sparse_rows():
     X, y = data()
     results = [

@@ -27,6 +27,7 @@ class Load:
         self.unsure = []  # requests without an answer: to be asked again
         self.waiting = []
         self.requests = self.refused = 0
+        self.ended = False
 
     def _features(self):
         rng = self.random
@@ -76,7 +77,7 @@ class Load:
         kind = requests = None
         try:
             connection = await Connection.open(port)
-            while time.monotonic() < stop:
+            while time.monotonic() < stop and not self.ended:
                 kind, requests = self.next()
                 lines = len(requests) > 1
                 body = "\n".join(map(json.dumps, requests)).encode()
