@@ -39,7 +39,8 @@ def predict(
       cat new.csv | rosenblatt predict spam.model - | sort | uniq -c
     """
     from rosenblatt.cli import _files
-    from rosenblatt.training.evaluation import chosen, class_labels, scored_batches
+    from rosenblatt.model.scores import predicted_classes
+    from rosenblatt.training.evaluation import class_labels, scored_batches
     from rosenblatt.training.progress import Bar
 
     estimator = _files.load_model(model)
@@ -48,7 +49,7 @@ def predict(
     shown = output is not None and not quiet
     with _files.output(output) as file, Bar("predicting", quiet=not shown) as bar:
         for _, numbers in scored_batches(estimator, stream):
-            guesses = chosen(numbers, len(classes)).tolist()
+            guesses = predicted_classes(numbers, len(classes)).tolist()
             file.write(_lines(classes, guesses, numbers, scores, json))
             bar.update(stream.bytes_read, stream.bytes_total)
 

@@ -11,6 +11,7 @@ import numpy as np
 from rosenblatt.data import Encoder, open_stream
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
+from rosenblatt.model.scores import predicted_classes
 from rosenblatt.training.evaluation import describe_strangers
 
 from ._agreement import few, joined_classes, joined_features, known_features
@@ -129,8 +130,7 @@ def _check_labels(labels: list[Any], trainer: Trainer) -> None:
 
 
 def _wrong(scores: Any, codes: Any) -> Judgement:
-    guess = (scores[:, 0] >= 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
-    return Judgement(int(codes.size), int((guess != codes).sum()))
+    return Judgement(int(codes.size), int((predicted_classes(scores) != codes).sum()))
 
 
 def _judge_here(table: Table, codes: Any, model: Model) -> Judgement:

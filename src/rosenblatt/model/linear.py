@@ -21,7 +21,7 @@ from .extra_state import ScaleFactors
 from .matrix import Table
 from .records import DictRow, is_number, kind_of_label
 from .rule import Rule
-from .scores import margins
+from .scores import margins, predicted_class
 from .vote_log import Support
 
 __all__ = ["Model", "Rule"]
@@ -526,9 +526,7 @@ class Model:
             return None
         if classes == 1:
             return self.classes[0]
-        if classes == 2:
-            return self.classes[1 if scores[0] >= 0 else 0]
-        return self.classes[int(np.argmax(scores))]
+        return self.classes[predicted_class(scores)]
 
     # ---- features ----
 

@@ -23,6 +23,11 @@ def predicted_classes(scores: NDArray[Any], classes: int = 2) -> Codes:
     return np.asarray(scores.argmax(axis=1), np.int64)
 
 
+def predicted_class(scores: Floats) -> int:
+    """The class number for the scores of one example; the same as `predicted_classes`, without its overhead."""
+    return int(scores[0] >= 0) if scores.size == 1 else int(np.argmax(scores))
+
+
 def margins(scores: Floats, y: Codes) -> Floats:
     """y·s for one weight vector; the lead of the true class over its best rival for many."""
     if scores.shape[1] == 1:

@@ -5,6 +5,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rosenblatt.model.scores import predicted_classes
+
 from ._style import BLACK, Drawing, class_style
 
 Floats = NDArray[np.float64]
@@ -252,9 +254,9 @@ def grid(points: Floats, resolution: int, padding: float) -> tuple[Floats, Float
     return first, second
 
 
-def answer(scores: Floats) -> NDArray[np.intp]:
-    """The number of the class that the scores speak for, as the estimators break ties."""
-    return (scores >= 0).astype(np.intp) if scores.ndim == 2 else scores.argmax(axis=2)
+def answer(scores: Floats) -> NDArray[np.int64]:
+    """Class numbers for a grid of scores: one for each point, or one for each point and class."""
+    return predicted_classes(scores.reshape(-1, 1 if scores.ndim == 2 else scores.shape[2])).reshape(scores.shape[:2])
 
 
 def scatter(ax: Any, X: Floats, y: NDArray[Any] | None, classes: NDArray[Any]) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.model.scores import predicted_classes
+
 __all__ = [
     "Evaluation",
-    "chosen",
     "class_labels",
     "describe_strangers",
     "evaluate_stream",
@@ -20,13 +21,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-
-
-def chosen(scores: Floats, classes: int) -> Codes:
-    """The class numbers that scores speak for: at 0 the second of two, in a tie the first of many."""
-    if classes < 2:
-        return np.zeros(len(scores), np.int64)
-    return (scores[:, 0] >= 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
 def class_labels(estimator: Any) -> list[Any]:
@@ -158,7 +152,7 @@ def evaluate_stream(estimator: Any, stream: Any, on_batch: Any = None) -> Evalua
             counts = np.vstack([counts, np.zeros((len(labels) - len(counts), len(classes)), np.int64)])
         known = batch.codes >= 0
         unlabelled += int((~known).sum())
-        truth, guess = places[batch.codes[known]], chosen(scores[known], len(classes))
+        truth, guess = places[batch.codes[known]], predicted_classes(scores[known], len(classes))
         np.add.at(counts, (truth, guess), 1)
         if len(classes) == 2:
             kept.append(scores[known, 0])

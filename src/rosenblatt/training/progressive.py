@@ -14,6 +14,7 @@ from rosenblatt.engine.readouts import score_many, score_two
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.records import DictRows
+from rosenblatt.model.scores import predicted_class
 
 __all__ = ["Progress", "Pupil", "learn_records", "progressive"]
 
@@ -203,8 +204,7 @@ def learn_records(model: Model, xs: Sequence[Any], labels: Sequence[Any], most: 
         if done == len(codes):
             break
         outcome = int(guesses[done])
-        scores = model.state.scores
-        guesses[done] = int(scores[0] >= 0) if scores.size == 1 else int(np.argmax(scores))
+        guesses[done] = predicted_class(model.state.scores)
         try:
             model._after_one(outcome, xs[done], [])
         except ValueError as error:
@@ -269,7 +269,7 @@ class Pupil:
             scores = model.scores(Table(table.take(np.array([number]))))[0]
         else:
             scores = sum(factor * self._score(w, bias, number) for w, bias, factor in model.parts())
-        return int(scores[0] >= 0) if classes == 2 else int(np.argmax(scores))
+        return predicted_class(scores)
 
     def _score(self, w: NDArray[Any], bias: NDArray[np.float64], number: int) -> NDArray[np.float64]:
         """The scores of one row, by the kernel at once: preparing a table for it would take ten times as long."""
@@ -315,8 +315,7 @@ class Pupil:
             return int(outcome)
         model._averaged = None
         if outcome < 0 and not apart:
-            scores = model.state.scores
-            guess = int(scores[0] >= 0) if scores.size == 1 else int(np.argmax(scores))
+            guess = predicted_class(model.state.scores)
         if -outcome == loop.BAD_VALUE:
             raise ValueError(model._describe_bad_row(table, number))
         model._attend(max(-outcome, loop.DONE), np.array([number]))
