@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from .codegen import number_of
 from .jit import NOGIL, VERB
 from .log_weights import EXP, IDENTITY, refresh, refresh_columns
 from .multiclass import share
 from .rows import add, add_columns, norm_above, squared_norm
 from .state import DONE, OUT_OF_SCALE, REFUSED
-from .step_call import number_of
 
 __all__ = ["decide", "decide_together", "move", "move_columns"]
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from numba import njit, uint64
 
+from .codegen import pair_of
 from .jit import NOGIL
 from .rows import add_columns, dots, row, squared_norm
 from .scaled import grown, rescale
 from .state import BAD_VALUE, DONE
-from .step_call import pair_of
 
 __all__ = ["many_classes"]
 

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 NOGIL = {"nogil": True, "no_cfunc_wrapper": True}
-"""No lock is held, and no entry for C is made, which took a fifth of the time to compile."""
+"""Release the GIL, and make no entry for C, which took a fifth of the time to compile."""
 
 VERB = NOGIL | {"forceinline": True}
 """A verb that was called instead of inlined cost 50 ns a row, most of it for counting references to its arguments.
@@ -129,7 +129,7 @@ def uncollected() -> Iterator[None]:
 
 
 class _Checked(FunctionCache):
-    """Numba's cache, which does not trust its own index.
+    """Numba's cache with a check of what its index says.
 
     Where two processes save code for different types at the same moment, both may choose the same file, and the index may be that
     of one with the code of the other: arrays would be read as what they are not. Such code is not used but compiled again.

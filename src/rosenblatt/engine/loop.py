@@ -24,6 +24,7 @@ from .state import (
     COUNTERS,
     DONE,
     LOG_FULL,
+    ON_ZERO,
     OUT_OF_SCALE,
     REFUSED,
     RUN,
@@ -37,9 +38,9 @@ from .state import (
     integers,
     kind_of,
     records,
+    settle_tie,
     unpack,
 )
-from .step_call import ON_ZERO, settle_tie
 
 __all__ = [
     "BAD_VALUE",

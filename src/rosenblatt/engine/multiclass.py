@@ -1,7 +1,7 @@
 """How K weight vectors share one mistake.
 
 `share` fills in, for one example, which classes move and by how much per unit step: the true class gains 1 and its
-rivals lose as the scheme says. The return value is how many classes move; the true class comes first, the top rival second.
+rivals lose as the scheme says. It returns the number of classes that move; the true class comes first, the top rival second.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ def top_rival(scores: Any, true: Any) -> Any:
 
 @njit(**NOGIL)
 def share(scheme: Any, scores: Any, true: Any, rival: Any, columns: Any, amounts: Any) -> Any:
-    """Who moves, and how far for a step of 1: the true class by +1, its rivals by -1 in all (for `all`, by -1 each)."""
+    """Which classes move, and how far for a step of 1: the true class by +1, its rivals by -1 in all (for `all`, by -1 each)."""
     columns[0], amounts[0] = true, 1.0
     columns[1], amounts[1] = rival, -1.0
     if scheme == MAX:

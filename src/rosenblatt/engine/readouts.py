@@ -1,7 +1,7 @@
-"""What a run is read out as: the last weights, their average, a vote among all of them, or the best kept in a pocket.
+"""The readouts of a run: scores by the last weights or their average, and a vote among all weights of the run.
 
-All four come from one and the same training run. The last weights are the state itself; the average is one extra vector
-away from it; the vote is recomputed from the log of updates, whose running sum is every weight vector that ever was.
+All come from the same training run. The last weights are the state itself; the average needs one extra vector; the vote is
+recomputed from the log of updates, whose running sums are all the weight vectors of the run.
 """
 
 import math

@@ -254,7 +254,7 @@ def _dots_tile12(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> Any:
 
 
 def _dots_tile(classes: int) -> Any:
-    """Three rows against so many classes."""
+    """Three rows against the given number of classes."""
 
     @njit(**NOGIL)
     @named(f"dots_tile{classes}")

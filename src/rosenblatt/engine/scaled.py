@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numba import njit, uint64
 
+from .codegen import pair_of
 from .jit import NOGIL, VERB, verb
 from .multiclass import ALL, ONE_VS_REST, share
 from .rows import add, add_columns, squared_norm
-from .state import DONE, REFUSED
-from .step_call import pair_of, settle_tie
+from .state import DONE, REFUSED, settle_tie
 
 __all__ = ["add_up", "age_of", "decide", "decide_together", "factor", "grown", "move", "move_columns", "rescale"]
 
@@ -135,7 +135,7 @@ def stacked(values: Any) -> Any:
 
 @njit(**VERB)
 def verdict(shrink: Any, tau: Any, square: Any, norm: Any, moved: Any) -> Any:
-    """How many move by tau after they have shrunk, if ‖w‖² is then `square`."""
+    """The number of vectors that shrink and move by tau; `square` is ‖w‖² after that."""
     if not (shrink >= 0.0 and square < math.inf and norm < math.inf):
         return REFUSED
     return 0 if shrink == 1.0 and tau == 0.0 else moved

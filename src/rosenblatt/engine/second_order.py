@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numba import njit, uint64
 
+from .codegen import pair_of
 from .jit import NOGIL, VERB, verb
 from .multiclass import share
 from .rows import is_dense, norm_above, unsigned
 from .simd import add_to_slot, load, load_first, multiply_add, slots, slots_total, total, widen, zeros
 from .state import DONE, REFUSED
-from .step_call import pair_of
 
 __all__ = ["decide", "decide_together", "move", "move_columns"]
 
@@ -36,7 +36,7 @@ def dimensions(variances: Any) -> int:
 
 @njit(**VERB)
 def verdict(alpha: Any, beta: Any, variance: Any, norm: Any, moved: Any) -> Any:
-    """How many move by alpha, and become surer by beta."""
+    """The number of vectors that move by alpha and whose variances shrink by beta."""
     if not (norm < math.inf and alpha * alpha * variance < math.inf and 0.0 <= beta < math.inf):
         return REFUSED
     return 0 if alpha == 0.0 and beta == 0.0 else moved

@@ -5,7 +5,7 @@ vector unit idle. So the order is part of the source: a ``Lanes`` value is one L
 terms from first to last, and `total` adds the lanes in a fixed tree. No reassociation, no contraction: the
 same bits on every CPU.
 
-These and the calls of a step (`step_call`) are the only intrinsics of the engine; `rows` is written with them, everything else
+These and the calls of a step (in `codegen`) are the only intrinsics of the engine; `rows` is written with them, everything else
 with `rows`. Each has a twin in plain Python, `in_python`, for ``NUMBA_DISABLE_JIT=1``: there lanes are small arrays.
 """
 

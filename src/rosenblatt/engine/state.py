@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from .jit import NOGIL, verb
 from .simd import pointer
-from .step_call import Asked
 
 __all__ = [
     "COUNTERS",
+    "ON_ZERO",
     "RUN",
     "Additive",
+    "Asked",
     "Committee",
     "Diagonal",
     "Full",
@@ -31,12 +32,19 @@ __all__ = [
     "counts_and_sums",
     "kind_of",
     "make_run",
+    "settle_tie",
     "since",
     "unpack",
 ]
 
 # Why a pass returned.
 DONE, BAD_VALUE, LOG_FULL, RUN_REACHED, OUT_OF_SCALE = range(5)
+
+UPDATE, POSITIVE, KEEP = range(3)
+ON_ZERO = {"update": UPDATE, "positive": POSITIVE, "keep": KEEP}
+"""What a margin of exactly 0 is: a mistake, a right answer for the positive class, or a right answer."""
+
+TINY = 5e-324
 
 REFUSED = -1
 """Number of weight vectors to move when the answer of the rule cannot be used."""
@@ -169,6 +177,13 @@ class Settings(NamedTuple):
     link: int
     needs_norm: int
     """Whether the rule asks for ‖x‖²."""
+
+
+class Asked(NamedTuple):
+    """A step function as a loop sees it: its address and its hyperparameters."""
+
+    address: int
+    params: NDArray[Any]
 
 
 # ---- kinds of rules: the class of a state says which ----
@@ -348,3 +363,11 @@ def unpack(address: Any, w: Any, kind: Any) -> Any:
         numbers.target, numbers.bias, numbers.on_zero, numbers.scheme, numbers.link, numbers.needs_norm
     )  # fmt: skip
     return Asked(run.step, floats(run.params)), state_of(run, w, kind), settings
+
+
+@njit(**NOGIL)
+def settle_tie(margin: Any, first: Any, on_zero: Any) -> Any:
+    """The margin as the rule sees it: a tie that counts as correct becomes the smallest positive number."""
+    if margin == 0.0 and (on_zero == KEEP or (on_zero == POSITIVE and first)):
+        return TINY
+    return margin

@@ -51,7 +51,7 @@ class Memory:
         return self
 
     def content(self, features: int) -> Arrays:
-        """What a model with so many features remembers, without the room to grow."""
+        """What a model with this number of features stores in a file, without spare room."""
         return ()
 
 
@@ -61,7 +61,7 @@ class ScaleFactors(Memory):
     Parameters
     ----------
     vectors : int
-        How many weight vectors there are.
+        Number of weight vectors.
     """
 
     spreads = True
@@ -118,7 +118,7 @@ class DiagonalVariances(Memory):
     initial : float
         What they start from.
     vectors, capacity : int
-        How many weight vectors and features there is room for.
+        Number of weight vectors, and number of features that there is room for.
     """
 
     def __init__(self, initial: float, vectors: int, capacity: int) -> None:
@@ -152,7 +152,7 @@ class FullVariances(Memory):
     initial : float
         What its diagonal starts from.
     vectors, capacity : int
-        How many weight vectors and features there is room for.
+        Number of weight vectors, and number of features that there is room for.
     """
 
     spreads = True

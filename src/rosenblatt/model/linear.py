@@ -42,11 +42,11 @@ class Model:
     readout : {"last", "average", "vote"}, default="last"
         What predictions are made from.
     n_features : int or None, default=None
-        How many features examples have; None: they are dicts, and features are added as they come.
+        Number of features; None: examples are dicts, and features are added as they come.
     dtype : dtype, default=float64
         The float type of the weights.
     max_support : int or None, default=None
-        How many updates a vote remembers at most.
+        Largest number of updates that a vote remembers.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Model:
             self._reshape(len(self.classes), self.state.w.shape[0])
 
     def add_features(self, count: int) -> None:
-        """Make room for so many features in all; the room is doubled, so that growing one by one stays cheap."""
+        """Make room for this total number of features; the room is doubled, so that growing one by one stays cheap."""
         self.n_features = max(count, self.n_features)
         if count > self.state.w.shape[0]:
             self._reshape(self.vectors, max(count, 2 * self.state.w.shape[0], 16))
@@ -338,7 +338,7 @@ class Model:
 
     @property
     def vectors(self) -> int:
-        """How many weight vectors there are: one for two classes, else one for each."""
+        """Number of weight vectors: one for two classes, else one for each."""
         return self._state.v_bias.size
 
     def last(self) -> tuple[NDArray[Any], Floats]:

@@ -1,4 +1,4 @@
-"""Examples in the form that kernels take: C-contiguous dense rows, or sorted CSR rows, of float32 or float64.
+"""Examples in the form that compiled code takes: C-contiguous dense rows, or sorted CSR rows, of float32 or float64.
 
 What already has that form is used where it lies. Other layouts are gathered a chunk at a time, so that a strided or
 Fortran-ordered matrix is never copied as a whole; a CSR matrix with unsorted or repeated entries is put in order on a copy.
@@ -15,7 +15,7 @@ from rosenblatt.engine.rows import CSR, check_csr
 __all__ = ["CHUNK_BYTES", "Table", "writable"]
 
 CHUNK_BYTES = 1 << 25
-"""So much is handed to a kernel at once: between two chunks an interrupt can come through."""
+"""Size of a chunk, which one compiled call handles: an interrupt is noticed between two chunks."""
 
 Floats = NDArray[Any]
 Indices = NDArray[np.int64]
@@ -29,7 +29,7 @@ class Table:
     X : array of shape (rows, features) or scipy.sparse matrix or array
         The examples. Sparse formats other than CSR are converted.
     dtype : dtype or None, default=None
-        The float type that the kernels shall see; None keeps float32 and makes everything else float64.
+        The float type of the rows for compiled code; None keeps float32 and makes everything else float64.
     """
 
     def __init__(self, X: Any, dtype: Any = None) -> None:
@@ -70,7 +70,7 @@ class Table:
 
     @classmethod
     def of_row(cls, row: Any, features: int, dtype: Any) -> "Table":
-        """One example that is a kernel's row already; nothing is checked."""
+        """One example that has the right form already; nothing is checked."""
         table = cls.__new__(cls)
         table.sparse, table.in_place, table.dtype = isinstance(row, CSR), True, np.dtype(dtype)
         table.rows, table._chunk = row, 1
@@ -79,24 +79,24 @@ class Table:
 
     @classmethod
     def of_rows(cls, rows: Any, features: int) -> "Table":
-        """Many examples that are kernels' rows already, as readers of files make them; nothing is checked."""
+        """Many examples that have the right form already, as readers of files make them; nothing is checked."""
         table = cls.of_row(rows, features, (rows.values if isinstance(rows, CSR) else rows).dtype)
         count = rows.indptr.size - 1 if table.sparse else rows.shape[0]
         table.shape = (count, table.shape[1])
-        table._chunk = max(64, count)  # a batch is small enough to go to a kernel at once
+        table._chunk = max(64, count)  # a batch is small enough for one chunk
         return table
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def chunks(self, order: Indices) -> Iterator[tuple[Any, Indices, slice]]:
-        """The rows in the given order, in chunks: what kernels take, the order within it, and which part of `order` it is."""
+        """The rows in the given order, in chunks: its rows, the order within it, and which part of `order` it is."""
         for start in range(0, order.size, self._chunk):
             part = slice(start, min(start + self._chunk, order.size))
             if self.in_place:
                 yield self.rows, order[part], part
             else:
-                with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and the kernel finds it
+                with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and the loop finds it
                     rows = np.ascontiguousarray(self.rows[order[part]], dtype=self.dtype)
                 yield rows, np.arange(part.stop - start), part
 
@@ -148,6 +148,6 @@ class _View:
 
 
 def writable(array: NDArray[Any]) -> NDArray[Any]:
-    """The same memory, not marked read-only: kernels never write to it, and a second type would be compiled a second time."""
+    """The same memory, not marked read-only: compiled code never writes to it, and would be compiled again for that type."""
     array = np.ascontiguousarray(array)
     return array if array.flags.writeable or array.size == 0 else np.asarray(_View(array))

@@ -11,8 +11,7 @@ from rosenblatt.engine.codegen import asks_for, compile_step, kind_of_step
 from rosenblatt.engine.log_weights import BALANCED, EXP, IDENTITY
 from rosenblatt.engine.loop import Passes, passes_of
 from rosenblatt.engine.multiclass import SCHEMES
-from rosenblatt.engine.state import Additive, Diagonal, Full, Settings
-from rosenblatt.engine.step_call import ON_ZERO
+from rosenblatt.engine.state import ON_ZERO, Additive, Diagonal, Full, Settings
 
 from .extra_state import Memory, memory_of
 

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _BLOCK_ENTRIES = 1 << 21
-"""So many inner products are held at once while voting."""
+"""Number of inner products that are held at once while voting."""
 
 
 class Support:
@@ -124,7 +124,7 @@ class Support:
         self.entries, self.ages, self.steps = entries, self.ages[count:], self.steps[count:]
 
     def survived(self, examples: float) -> Floats:
-        """How many examples, counted by their weights, each weight vector lasted, the starting one first."""
+        """Number of examples, counted by their weights, that each weight vector lasted, the starting one first."""
         return np.diff(np.concatenate([[self.start_age], self.ages, [examples]]))
 
     def votes(self, table: Table, examples: float, bias: float, separate: bool) -> Floats:
