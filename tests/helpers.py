@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import rosenblatt as rb
-from rosenblatt.engine import loop
 from tests import oracles
 
 FAST = os.environ.get("ROSENBLATT_TESTS") == "fast"
@@ -113,15 +112,14 @@ def memory(estimator):
 def model_memory(model, scratch=False):
     """The part of the model below an estimator. What a pass uses as scratch space is left out."""
     state, d = model.state, model.n_features
-    counts = state.counts.copy()
-    counts[[loop.POSITION, loop.LOGGED]] = 0
+    counters = state.counters.copy()
+    counters.position = counters.logged = 0
     facts = {
         "classes": list(model.classes),
         "class_number": dict(model.class_number),
         "features": None if model.features is None else dict(model.features),
         "n_features": d,
-        "counts": counts.tobytes(),
-        "sums": state.sums.tobytes(),
+        "counters": counters.tobytes(),
     }
     for name in ("w", "v", "u"):
         facts[name] = getattr(state, name)[:d].tobytes()

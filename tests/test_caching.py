@@ -2,6 +2,7 @@
 
 import ast
 import gc
+import inspect
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 import rosenblatt
 from rosenblatt.engine import codegen, jit
+from rosenblatt.engine.loop import passes_of
 from rosenblatt.learners import arow, parallel_perceptron, perceptron, romma
 
 ROOT = Path(__file__).parent.parent
@@ -67,9 +69,10 @@ def test_rules_compiled_by_two_processes_are_told_apart_by_a_third(tmp_path):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT)
         return done.stdout.splitlines()
 
-    alone = run("Perceptron") + run("MarginPerceptron")
-    assert alone[0] != alone[1]
-    assert run("Perceptron", "MarginPerceptron") == alone
+    rules = ("Perceptron", "MarginPerceptron", "AROW")  # two rules of one kind, and one of another
+    alone = [weights for rule in rules for weights in run(rule)]
+    assert len(set(alone)) == len(rules)
+    assert run(*rules) == alone
 
 
 TYPES = """
@@ -90,7 +93,7 @@ def test_code_for_other_types_than_the_index_says_is_not_run(tmp_path):
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
     before = run()
-    one, two = sorted(tmp_path.rglob("*.two_classes-*.nbc"))
+    one, two = sorted(tmp_path.rglob("loop.Additive_rows-*.nbc"))
     code = one.read_bytes()
     shutil.copy(two, one)
     two.write_bytes(code)
@@ -108,10 +111,15 @@ def imported(path):
 
 def test_the_cache_key_covers_every_source_that_a_kernel_is_made_from():
     steps = [perceptron.step, arow.step, romma.step, parallel_perceptron.step]
-    generated = [codegen.loops_of(step) for step in steps] + [codegen.shared_kernels()]
-    sources = [Path(module.__file__) for module in generated] + list(Path(codegen.__file__).parent.rglob("*.py"))
+    generated = [inspect.getfile(codegen.compile_step(step).__wrapped__) for step in steps]
+    loops = [inspect.getfile(function.py_func) for step in steps for function in passes_of(codegen.kind_of_step(step))]
+    engine = list(Path(codegen.__file__).parent.rglob("*.py"))
+    assert {Path(path) for path in loops} <= set(engine)
+    sources = generated + engine
     found = {name for path in sources for name in imported(path) if name.split(".")[0] == "rosenblatt"}
-    assert {"rosenblatt.engine.rows", "rosenblatt.engine.loop"} <= found, "else nothing was looked at"
+    assert {"rosenblatt.engine.state.Additive", "rosenblatt.engine.jit.uncollected"} <= found, (
+        "else nothing was looked at"
+    )
     assert {name for name in found if not name.startswith("rosenblatt.engine")} == set()
 
 

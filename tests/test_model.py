@@ -30,7 +30,7 @@ def test_it_needs_no_scikit_learn():
     program = (
         "import sys\n"
         "import numpy as np\n"
-        "from rosenblatt.model import Model, Rule\n"
+        "from rosenblatt.model.linear import Model, Rule\n"
         "from rosenblatt.model.matrix import Table\n"
         "import rosenblatt\n"
         "assert 'sklearn' not in sys.modules, 'scikit-learn was imported'\n"

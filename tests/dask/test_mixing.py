@@ -16,7 +16,6 @@ from rosenblatt.dask._loading import load_table
 from rosenblatt.dask._mixing import coordinates_of
 from rosenblatt.dask._partials import Packed, add_partials, changes, dense, pack, unpack_into
 from rosenblatt.dask._shards import Shard, facts_of, settle
-from rosenblatt.engine import loop
 from rosenblatt.experiments import separable_examples
 from rosenblatt.theory import bounds, weighted_mistakes
 from rosenblatt.training.history import Epoch, History
@@ -96,7 +95,7 @@ def test_the_mixture_is_the_mean_of_the_runs(estimator, mixing):
     for number, mean in enumerate(natural(mixed)):
         expected = sum(share * natural(model)[number] for share, model in zip(shares, alone, strict=True))
         assert mean == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    assert mixed.state.counts[loop.MISTAKES] == sum(model.state.counts[loop.MISTAKES] for model in alone)
+    assert mixed.state.counters.mistakes == sum(model.state.counters.mistakes for model in alone)
 
 
 @pytest.mark.parametrize(

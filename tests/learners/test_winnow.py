@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt import Winnow
-from rosenblatt.engine.loop import SHIFT
 from tests import oracles
 from tests.helpers import SCHEMES, examples, fitted, integer_runs, last_weights
 
@@ -110,7 +109,7 @@ def test_weights_never_overflow(classes, balanced):
     model = Winnow(eta=150.0, balanced=balanced, max_iter=30, tol=None, shuffle=False).fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.decision_function(X)).all()
-    assert model.model_.state.sums[SHIFT] != 0, "this test is to reach the scaling"
+    assert model.model_.state.counters.shift != 0, "this test is to reach the scaling"
     if classes == 2:
         assert model.mistakes_ == scaled_winnow(X, y, classes, 150.0, balanced, 30)
 

@@ -12,7 +12,6 @@ from rosenblatt.cli._errors import Failure, Usage
 from rosenblatt.cli._examples import Examples, Interrupt
 from rosenblatt.cli._files import load_model, open_data, open_stream, save_model
 from rosenblatt.cli._scoring import Evaluation, class_labels, evaluate_stream
-from rosenblatt.engine import loop
 from rosenblatt.estimators.parameters import declarations
 from rosenblatt.learners import find
 from rosenblatt.training.history import History
@@ -204,7 +203,7 @@ class Session:
                 self._check_classes(model.classes, sum(epoch.examples for epoch in history.epochs))
                 model.add_features(self.stream.encoder.n_features)
                 estimator.n_features_in_ = model.n_features
-                model.state.counts[loop.POSITION] = 0
+                model.state.counters.position = 0
                 estimator._finish(model, history, self._smallest_margin(model, examples, passes.last))
             else:
                 self._fit_kernel(model.classes, examples.whole, after_epoch)

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 
@@ -315,7 +314,7 @@ class _Stream:
             model = self._new_model(contender, setting)
             tries.append((self._learn(model, head), setting, model))
         _, setting, model = min(tries, key=lambda attempt: attempt[0])
-        before = int(model.state.counts[loop.UPDATES])
+        before = int(model.state.counters.updates)
         mistakes, scored = 0, np.zeros(len(self.codes), bool)
         scored[rest] = True
         start = time.thread_time()
@@ -324,7 +323,7 @@ class _Stream:
             mistakes += self._learn(model, kept)
         seconds = time.thread_time() - start
         visits = rest.size * self.passes
-        return mistakes / visits, (int(model.state.counts[loop.UPDATES]) - before) / visits, seconds, setting
+        return mistakes / visits, (int(model.state.counters.updates) - before) / visits, seconds, setting
 
     def _new_model(self, contender: Contender, setting: dict[str, Any]) -> Model:
         from rosenblatt.learners import find
@@ -339,9 +338,9 @@ class _Stream:
         """The mistakes made on the way."""
         if model.readout == "average":
             return int((model.guess_and_learn(self.table, self.codes, order) != self.codes[order]).sum())
-        before = int(model.state.counts[loop.MISTAKES])
+        before = int(model.state.counters.mistakes)
         model.run(self.table, self.codes, np.zeros(0), order)
-        return int(model.state.counts[loop.MISTAKES]) - before
+        return int(model.state.counters.mistakes) - before
 
 
 def _majority(codes: Codes, orders: list[list[Codes]], head: int, passes: int) -> Standing:

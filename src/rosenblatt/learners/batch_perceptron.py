@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.estimators.base import LinearClassifier, choice, positive, shared
 from rosenblatt.model.linear import Model
 from rosenblatt.training.history import History
@@ -80,7 +79,7 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
 
         def learn(block: Block, order: NDArray[np.int64]) -> None:
             nonlocal smallest, steps
-            before = weights.sums[loop.STEPS]
+            before = weights.counters.steps
             change[...], change_bias[:] = 0.0, 0.0
             model.run(table, y, weight, order)
             if self.variant != "fixed-increment":
@@ -96,7 +95,7 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
                     alpha = best_step(scores, slopes, y[rows], own, self.multiclass == "ovr")
             np.add(weights.w, alpha * change, out=weights.w, casting="same_kind")
             np.add(weights.bias, alpha * change_bias, out=weights.bias)
-            steps += alpha * (weights.sums[loop.STEPS] - before) / (1.0 if self.variant == "fixed-increment" else count)
+            steps += alpha * (weights.counters.steps - before) / (1.0 if self.variant == "fixed-increment" else count)
             smallest = float(np.sum(np.square(change, dtype=np.float64)) + np.sum(change_bias**2)) < self.epsilon**2
 
         passes.learn = learn

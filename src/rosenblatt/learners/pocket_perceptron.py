@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared
 from rosenblatt.model.linear import Model
 from rosenblatt.model.scores import wrong
@@ -55,7 +54,7 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
     ) -> History:
         (block,) = passes.blocks()
         rows, _ = passes.rows(block)
-        state, counts = model.state, model.state.counts
+        state, counts = model.state, model.state.counters
         pocket = (state.w.copy(), state.bias.copy())
         pocket_run, fewest = 0, math.inf
 
@@ -65,11 +64,11 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
             missed = wrong(model.raw_scores(block.table, state.w, state.bias, rows), block.codes[rows], self.on_zero)
             mistakes = float(block.weights[rows][missed].sum() if block.weights.size else missed.sum())
             if mistakes < fewest:
-                fewest, pocket_run = mistakes, int(counts[loop.RUN])
+                fewest, pocket_run = mistakes, int(counts.run)
                 pocket = (state.w.copy(), state.bias.copy())
 
         def learn(block: Block, order: NDArray[np.int64]) -> None:
-            counts[loop.GOAL] = max(pocket_run, int(counts[loop.RUN])) + 1
+            counts.goal = max(pocket_run, int(counts.run)) + 1
             model.run(block.table, block.codes, block.weights, order, on_run=ratchet)
 
         ratchet()

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared, whole
 from rosenblatt.model.vote_log import Support
 
@@ -65,7 +64,7 @@ class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0,
     @property
     def survived_(self) -> NDArray[np.float64]:
         """How many examples each weight vector lasted: first the starting one, then the one after each mistake."""
-        return self._updates("survived_").survived(float(self.model_.state.sums[loop.AGE]))
+        return self._updates("survived_").survived(float(self.model_.state.counters.age))
 
     @property
     def coef_(self) -> NDArray[Any]:
