@@ -14,8 +14,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from rosenblatt.engine import loop
 from rosenblatt.engine.multiclass import SCHEMES
+from rosenblatt.engine.step_call import ON_ZERO
 
 __all__ = [
     "Declared", "OnlineParameters", "Parameter", "choice", "declarations", "defaults", "is_real", "parameter", "positive",
@@ -224,7 +224,7 @@ class OnlineParameters:
     warm_start: bool = switch(False, "Begin `fit` with the weights of the last one.", fit_only=True)
     on_zero: str = choice(
         "update",
-        loop.ON_ZERO,
+        ON_ZERO,
         "What a score of exactly 0 is: always a mistake; a prediction of the second class (the first of tied classes); never a "
         "mistake.",
     )
