@@ -115,13 +115,16 @@ def checked(dispatcher: Any) -> Any:
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function of the engine when it is first called, and keep the machine code on disk."""
+    """Compile a function that Python calls, when it is first called, and keep the machine code on disk.
+
+    Functions that only compiled code calls are plain ``njit``: their code is part of their callers'.
+    """
 
     def decorate(function: Callable[..., Any]) -> Any:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(cache_folder())
         try:  # Numba asks for the folder now, not when it compiles
-            return checked(numba.njit(cache=True, nogil=True, **options)(function))
+            return checked(numba.njit(cache=True, **NOGIL, **options)(function))
         finally:
             numba.config.CACHE_DIR = before
 
