@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.engine.text.numbers import PADDING
+
 from .errors import BadData
-from .numbers import PADDING
 
 __all__ = ["LINE_LIMIT", "Block", "Buffers", "Opened", "Spare", "blocks", "expand", "last_newline"]
 

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.engine.text.tokens import Tokens
+
 from .batch import Batch
 from .encoder import KINDS, Encoder
 from .errors import BadData
 from .labels import NumberLabels, TextLabels
-from .words import Tokens
 
 __all__ = ["LABEL_NAMES", "MISSING", "NUMBER", "Parsed", "TableReader", "choose_label", "guess_kind", "plan"]
 
