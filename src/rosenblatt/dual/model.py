@@ -14,8 +14,8 @@ from rosenblatt.dual.functions import Kernel, make_kernel
 from rosenblatt.dual.machine import Machine, columns_for
 from rosenblatt.dual.readouts import READOUTS, coefficients, decide, linear_scores
 from rosenblatt.dual.rows import Block, Floats, Integers
-from rosenblatt.dual.schemes import ON_ZERO, SCHEMES, OnZero
 from rosenblatt.dual.training import BLOCK_SIZE, Epochs, learn_stream, margins
+from rosenblatt.engine.dual import ON_ZERO, SCHEMES, OnZero
 from rosenblatt.training.interrupt import asked_to_stop
 
 # Overflow is found in the scores and raised as an error: NumPy need not warn of it first.

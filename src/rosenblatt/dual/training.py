@@ -11,7 +11,7 @@ from rosenblatt.dual.functions import Kernel
 from rosenblatt.dual.machine import Machine
 from rosenblatt.dual.online import NotFiniteError, add_scores, add_scores_since, learn
 from rosenblatt.dual.rows import Block, Floats, Integers
-from rosenblatt.dual.schemes import top_rival
+from rosenblatt.engine.dual import top_rival
 from rosenblatt.training.interrupt import asked_to_stop
 
 BLOCK_SIZE = 512
