@@ -3,6 +3,7 @@
 import ast
 import gc
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -118,6 +119,16 @@ def test_the_cache_key_covers_every_source_that_a_kernel_is_made_from():
     found = {name for path in sources for name in imported(path) if name.split(".")[0] == "rosenblatt"}
     assert {"rosenblatt.engine.rows", "rosenblatt.engine.loop"} <= found, "else nothing was looked at"
     assert {name for name in found if not name.startswith("rosenblatt.engine")} == set()
+
+
+def test_compiled_code_is_in_the_engine_only():
+    """The cache key is the hash of that folder, so code that is compiled elsewhere could be out of date. Templates count, too."""
+    package = Path(rosenblatt.__file__).parent
+    compiler = re.compile(r"^\s*(import|from) (numba|llvmlite)\b", re.MULTILINE)
+    found = {
+        path.relative_to(package).parts[0] for path in package.rglob("*.py") if compiler.search(path.read_text("utf-8"))
+    }
+    assert found == {"engine"}
 
 
 @pytest.mark.parametrize("running", [True, False])

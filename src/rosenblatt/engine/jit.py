@@ -11,14 +11,14 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache
 
-__all__ = ["LOOP", "NOGIL", "VERB", "cache_folder", "checked", "compiled", "hash_sources", "named", "uncollected"]
+__all__ = ["LOOP", "NOGIL", "VERB", "cache_folder", "checked", "compiled", "named", "uncollected"]
 
 NOGIL = {"nogil": True, "no_cfunc_wrapper": True}
 """No lock is held, and no entry for C is made, which took a fifth of the time to compile."""
@@ -49,15 +49,15 @@ def named(name: str) -> Callable[[Any], Any]:
     return decorate
 
 
-def hash_sources(paths: Iterable[Path]) -> str:
-    """A short hash of some source files and of the compiler."""
+def _hash_sources() -> str:
+    """A short hash of the engine's sources and of the compiler."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for path in paths:
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-VERSION = hash_sources(sorted(Path(__file__).parent.rglob("*.py")))  # on import, so that it belongs to the running code
+VERSION = _hash_sources()  # on import, so that it belongs to the running code
 """The hash of the engine."""
 
 
