@@ -53,6 +53,13 @@ class Block(NamedTuple):
                 line=self.memory.count(b"\n", 0, error.start) + 1,
             ) from None
 
+    def word_at(self, place: int) -> str:
+        """The word at a place of the text, up to the next blank; long words are shortened."""
+        start = max(self.memory.rfind(separator, 0, place) for separator in (b" ", b"\n", b"\t")) + 1
+        words = bytes(self.memory[start : min(place + 60, self.size)]).split(None, 1)
+        text = words[0].decode("utf-8", "replace") if words else ""
+        return text if len(text) <= 40 else text[:40] + "…"
+
 
 def expand(paths: str | Path | Sequence[str | Path]) -> list[str]:
     """The files that a path, a glob or several of them name, in order; "-" is standard input."""

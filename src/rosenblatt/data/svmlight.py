@@ -132,12 +132,4 @@ class SvmlightReader:
         if status == BIG_INDEX and self.encoder.bits is not None:
             status = LONG_INDEX
         line = block.memory.count(b"\n", 0, place) + 1
-        return BadData(_REASONS[status].format(word=word_at(block, place)), line=line)
-
-
-def word_at(block: Block, place: int) -> str:
-    """What stands at a place of a text, up to the next blank, shortened if need be."""
-    start = max(block.memory.rfind(separator, 0, place) for separator in (b" ", b"\n", b"\t")) + 1
-    words = bytes(block.memory[start : min(place + 60, block.size)]).split(None, 1)
-    text = words[0].decode("utf-8", "replace") if words else ""
-    return text if len(text) <= 40 else text[:40] + "…"
+        return BadData(_REASONS[status].format(word=block.word_at(place)), line=line)

@@ -32,7 +32,6 @@ from .encoder import Encoder
 from .errors import BadData
 from .labels import NumberLabels
 from .sources import Block, Buffers, Opened, blocks
-from .svmlight import word_at
 from .vocabulary import new_tokens
 
 __all__ = ["VwReader"]
@@ -120,4 +119,4 @@ class VwReader:
 
     def _complaint(self, block: Block, status: int, place: int) -> BadData:
         line = block.memory.count(b"\n", 0, place) + 1
-        return BadData(_REASONS[status].format(word=word_at(block, place)), line=line)
+        return BadData(_REASONS[status].format(word=block.word_at(place)), line=line)
