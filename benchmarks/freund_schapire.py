@@ -36,9 +36,10 @@ from rosenblatt.dual import Block
 from rosenblatt.dual.functions import Polynomial
 from rosenblatt.dual.machine import Machine
 from rosenblatt.dual.online import TILE
-from rosenblatt.dual.readouts import coefficients, decide, linear_scores, norms, winners
+from rosenblatt.dual.readouts import coefficients, decide, linear_scores, norms
 from rosenblatt.dual.training import BLOCK_SIZE, Epochs
 from rosenblatt.engine.dual import OnZero, Scheme
+from rosenblatt.model.scores import predicted_classes
 
 # Y. Freund, R. E. Schapire, "Large margin classification using the perceptron algorithm", Machine Learning 37, 1999.
 PUBLISHED_VOTE = {
@@ -92,10 +93,10 @@ def errors(machine: Machine, kernel: Polynomial, test: Block, y: Any, draws: int
     drawn = drawn_weights(machine, draws, np.random.default_rng(seed))
     stacked = np.hstack([*linear.values(), *(dual for pair in drawn for dual in pair)])
     scores = linear_scores(machine, kernel, test, stacked).reshape(len(test), -1, CLASSES)
-    wrong = [100 * float((winners(scores[:, j]) != y).mean()) for j in range(scores.shape[1])]
+    wrong = [100 * float((predicted_classes(scores[:, j]) != y).mean()) for j in range(scores.shape[1])]
     random = np.array(wrong[len(linear) :]).reshape(draws, 2).mean(axis=0)
     votes = decide(machine, kernel, test, "vote")
-    found = {"vote": 100 * float((winners(votes) != y).mean()), **dict(zip(linear, wrong, strict=False))}
+    found = {"vote": 100 * float((predicted_classes(votes) != y).mean()), **dict(zip(linear, wrong, strict=False))}
     return {**found, "random": float(random[0]), "random norm": float(random[1])}
 
 

@@ -16,7 +16,7 @@ from rosenblatt.estimators import certificate as proving
 from rosenblatt.experiments import committee_mistakes
 from rosenblatt.theory.bounds import committee_winnow
 from rosenblatt.theory.run import RunCertificate
-from rosenblatt.training import loop
+from rosenblatt.training.cycles import CycleWatch
 
 from . import data
 from .core import fitting
@@ -37,7 +37,7 @@ def certificate(options: Options) -> Iterator[Row]:
 
         def bare(X: Any = X, y: Any = y) -> Any:
             with contextlib.ExitStack() as stack:
-                stack.enter_context(mock.patch.object(loop._CycleWatch, "returned", return_value=False))
+                stack.enter_context(mock.patch.object(CycleWatch, "proof", return_value=None))
                 stack.enter_context(mock.patch.object(rosenblatt.Perceptron, "_certificate", return_value=nothing))
                 stack.enter_context(mock.patch.object(proving, "smallest_margin", return_value=0.0))
                 return fitting(rosenblatt.Perceptron, X, y)()

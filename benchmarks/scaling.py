@@ -480,7 +480,7 @@ def measured_rates(options: Options) -> tuple[float, float]:
     from rosenblatt.dask._mixing import coordinates_of
     from rosenblatt.dask._shards import Shard
     from rosenblatt.engine.rows import CSR
-    from rosenblatt.training.history import Run
+    from rosenblatt.training.schedule import Schedule
 
     rows = options.size(100_000)
     X, y = in_memory(1, rows)
@@ -491,7 +491,7 @@ def measured_rates(options: Options) -> tuple[float, float]:
     start = [part.copy() for part in coordinates_of(model).start()]
     best, extra = np.inf, np.inf
     for k in range(6):
-        order = Order(recipe, "rates", k, Run(1, seed=k), "uniform", False)
+        order = Order(recipe, "rates", k, Schedule(1, seed=k), "uniform", False)
         began = time.perf_counter()
         partial = learn_shards([shard] * 8, range(8), start, [[]] * 0, order)
         passed = time.perf_counter() - began

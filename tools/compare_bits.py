@@ -38,7 +38,7 @@ def differences(old: Records, new: Records) -> list[str]:
     for learner in old:
         for case, before in old[learner].items():
             now = new[learner].get(case, {})
-            changed = [name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
+            changed = [name for name in before if before[name] != now.get(name)]
             lines += [f"{learner}: {case}: {name} was {before.get(name)}, is {now.get(name)}" for name in changed]
         missing = [case for case in new[learner] if case not in old[learner]]
         lines += [f"{learner}: {case}: not in the old version" for case in missing]

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.cli import _learning
+from rosenblatt.cli import _examples
+from rosenblatt.training.order import held_out
 from tests.cli.helpers import answer, call, mails, numbers, process, svmlight
 from tests.helpers import assert_same_model, unreadable
 
@@ -123,13 +124,13 @@ def test_seeds(data, model, tmp_path):
 def test_data_larger_than_memory_are_read_again_each_epoch(options, tmp_path, model, monkeypatch):
     path = svmlight(tmp_path / "data.svm", count=4000)
     monkeypatch.setattr("rosenblatt.data.streams.BATCH_BYTES", 1 << 14)
-    monkeypatch.setattr(_learning, "MEMORY", 1 << 15)
+    monkeypatch.setattr(_examples, "MEMORY", 1 << 15)
     from rosenblatt.data import open_stream
 
     monkeypatch.setattr(
         "rosenblatt.cli._session.open_stream", lambda *a, **k: open_stream(*a, batch_bytes=1 << 14, **k)
     )
-    monkeypatch.setattr(_learning.Examples.__init__, "__defaults__", (None, 1 << 15))
+    monkeypatch.setattr(_examples.Examples.__init__, "__defaults__", (None, 1 << 15))
     facts = answer("train", path, "-m", model, "--epochs", 4, *options)
     assert {epoch["examples"] + epoch["held_out"] for epoch in facts["epochs"]} == {4000}
     if "--holdout" in options:
@@ -142,8 +143,7 @@ def test_held_out_examples_are_never_learned(tmp_path, model):
     """Their labels are noise, in both orders of magnitude: a model that saw them would know them."""
     path = numbers(tmp_path / "data.csv", count=400)
     with_them = answer("train", path, "-m", model, "--epochs", 2, "--holdout", 0.5)
-    run = _learning.Run(epochs=2, holdout=0.5)
-    aside = run.aside(0, 400)
+    aside = held_out(0, 400, 0.5, 0)
     lines = path.read_text().splitlines()
     flipped = [
         line if n == 0 or not aside[n - 1] else re.sub("(no|yes)$", lambda m: {"no": "yes", "yes": "no"}[m[1]], line)
@@ -249,25 +249,25 @@ def test_the_report_of_many_classes_with_names_that_are_markup(tmp_path, model):
 
 def test_resume_after_an_interrupt_is_as_if_it_had_never_stopped(tmp_path, monkeypatch):
     path = svmlight(tmp_path / "data.svm", count=1000)
-    monkeypatch.setattr(_learning, "PIECE", 100)
+    monkeypatch.setattr("rosenblatt.training.loop.PIECE", 100)
     options = ["--epochs", 4, "--set", "tol=none", "--holdout", "0.1"]
     whole, parts = tmp_path / "whole.model", tmp_path / "parts.model"
     answer("train", path, "-m", whole, *options)
 
     pieces = []
-    original = _learning.Interrupt.__enter__
+    original = _examples.Interrupt.__enter__
 
     def interrupted(self):
         asks = iter([False] * 12 + [True])
         type(self).asked = property(lambda _: pieces.append(1) or next(asks, True), lambda _, value: None)
         return original(self)
 
-    monkeypatch.setattr(_learning.Interrupt, "__enter__", interrupted)
+    monkeypatch.setattr(_examples.Interrupt, "__enter__", interrupted)
     result = call("train", path, "-m", parts, *options, code=130)
     assert "--resume" in result.stderr
     assert len(rb.load(parts).training_["run"]["done"]) == 1
-    del _learning.Interrupt.asked
-    monkeypatch.setattr(_learning.Interrupt, "__enter__", original)
+    del _examples.Interrupt.asked
+    monkeypatch.setattr(_examples.Interrupt, "__enter__", original)
     facts = answer("train", path, "-m", parts, "--resume")
     assert len(facts["epochs"]) == 4
     assert_same_model(rb.load(parts), rb.load(whole))
@@ -345,9 +345,9 @@ def test_a_real_interrupt_saves_what_was_learned(tmp_path, model):
     [
         (["batch", "--set", "epsilon=1e-300"], signal.SIGINT),
         (["pocket"], signal.SIGINT),
-        (["kernel"], signal.SIGINT),
-        (["kernel"], signal.SIGTERM),
-        (["kernel", "--set", "budget=20"], signal.SIGINT),
+        (["kernel", "--set", "tol=none"], signal.SIGINT),
+        (["kernel", "--set", "tol=none"], signal.SIGTERM),
+        (["kernel", "--set", "tol=none", "--set", "budget=20"], signal.SIGINT),
     ],
     ids=["batch", "pocket", "kernel", "kernel, terminated", "budget"],
 )
@@ -370,7 +370,7 @@ def test_an_interrupt_of_a_kernel_in_mid_epoch(tmp_path, model, monkeypatch):
     path = numbers(tmp_path / "data.csv", count=1000)
     asks = iter([False, True])  # after the first block, the second, and from then on
     monkeypatch.setattr(
-        _learning.Interrupt, "asked", property(lambda _: next(asks, True), lambda _, value: None), False
+        _examples.Interrupt, "asked", property(lambda _: next(asks, True), lambda _, value: None), False
     )
     call("train", path, "-m", model, "-a", "kernel", "--set", "block_size=300", code=130)
     run = rb.load(model).training_["run"]

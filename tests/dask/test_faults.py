@@ -371,13 +371,13 @@ def lame(seconds):
     """Take so long for each shard; it runs on a worker."""
     from rosenblatt.dask._shards import Shard
 
-    at_ease = getattr(Shard, "at_ease", Shard.visits)
+    at_ease = getattr(Shard, "at_ease", Shard.parts)
 
     def visits(self, *arguments):
         time.sleep(seconds)
         return at_ease(self, *arguments)
 
-    Shard.at_ease, Shard.visits = at_ease, visits
+    Shard.at_ease, Shard.parts = at_ease, visits
 
 
 def test_a_slow_worker_gives_shards_to_others(client, moves):

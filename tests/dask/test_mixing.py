@@ -19,7 +19,8 @@ from rosenblatt.dask._shards import Shard, facts_of, settle
 from rosenblatt.engine import loop
 from rosenblatt.experiments import separable_examples
 from rosenblatt.theory import bounds, weighted_mistakes
-from rosenblatt.training.history import Epoch, Run
+from rosenblatt.training.history import Epoch, History
+from rosenblatt.training.schedule import Schedule, StopRule
 from tests.helpers import blobs, csr, examples
 
 NONE = np.zeros(0)
@@ -39,12 +40,12 @@ def run(estimator, shards, classes, epochs, mixing="mistakes", group=1):
     """The epochs of a cluster, in this process."""
     recipe = recipe_of(estimator, shards[0].width, classes)
     model = recipe.model()
-    coordinates = coordinates_of(model)
+    coordinates = coordinates_of(model, len(shards) == 1)
     identity = uuid.uuid4().hex
     notes = []
     for epoch in range(epochs):
         start = [part.copy() for part in coordinates.start()]
-        order = Order(recipe, identity, epoch, Run(1, shuffle=False), mixing, len(shards) == 1)
+        order = Order(recipe, identity, epoch, Schedule(1, shuffle=False), mixing, len(shards) == 1)
         groups = [range(first, min(first + group, len(shards))) for first in range(0, len(shards), group)]
         _epochs._kept.clear()
         partials = [learn_shards([shards[n] for n in numbers], numbers, start, [], order) for numbers in groups]
@@ -136,7 +137,7 @@ def test_shards_in_one_task_add_up_as_in_many(estimator, group):
     # Groups are nodes of the tree: their sums are formed from 0 on, as those of single shards within a node are.
     recipe = recipe_of(estimator, 7, (0, 1, 2))
     start = [part.copy() for part in coordinates_of(recipe.model()).start()]
-    order = Order(recipe, "one task", 0, Run(1, shuffle=False), "mistakes", False)
+    order = Order(recipe, "one task", 0, Schedule(1, shuffle=False), "mistakes", False)
     _epochs._kept.clear()
     together = learn_shards(shards[:group], range(group), start, [], order)
     single = add_partials([learn_shards([shards[n]], [n], start, [], order) for n in range(group)])
@@ -161,7 +162,7 @@ def test_only_what_changed_travels():
     shards = shards_of(X, np.array([0, 1, 0, 1]), [0, 2, 4])
     recipe = recipe_of(rb.Perceptron(), 1000, (0, 1))
     start = [part.copy() for part in coordinates_of(recipe.model()).start()]
-    order = Order(recipe, "few", 0, Run(1, shuffle=False), "mistakes", False)
+    order = Order(recipe, "few", 0, Schedule(1, shuffle=False), "mistakes", False)
     _epochs._kept.clear()
     partial = learn_shards(shards, [0, 1], start, [], order)
     assert isinstance(partial.totals[0], Packed)
@@ -220,7 +221,7 @@ def test_a_shard_without_updates_leaves_nothing_to_the_next_in_its_task(estimato
     learned, _ = run(estimator, [easy], (0, 1), 5)
     recipe = Recipe.of(learned)
     start = [part.copy() for part in coordinates_of(learned).start()]
-    order = Order(recipe, uuid.uuid4().hex, 0, Run(1, shuffle=False), "uniform", False)
+    order = Order(recipe, uuid.uuid4().hex, 0, Schedule(1, shuffle=False), "uniform", False)
     _epochs._kept.clear()
     together = learn_shards([easy, hard], [0, 1], start, [], order)
     single = add_partials([learn_shards([shard], [n], start, [], order) for n, shard in enumerate((easy, hard))])
@@ -241,21 +242,27 @@ def test_inverses_do_not_depend_on_threads():
     assert made[0] == made[1]
 
 
+def reason(patience, done):
+    """Why training would end after these epochs."""
+    history = History(done)
+    return StopRule(Schedule(99, n_iter_no_change=patience), history).reason(history)
+
+
 def test_patience_compares_what_is_alike():
     """By the loss, by examples held out from some epoch on, and by an average that still improves."""
     losses = [Epoch(10, 1, 1, loss=loss, weight=10.0) for loss in (9.0, 5.0, 5.0, 5.0)]
-    assert Run(99, patience=2, done=losses).finished() == "no improvement"
-    assert Run(99, patience=3, done=losses).finished() == ""
+    assert reason(2, losses) == "no improvement"
+    assert reason(3, losses) == ""
     held = [Epoch(10, 1, 1, loss=5.0, held_out=10, held_out_mistakes=3) for _ in range(2)]
-    assert Run(99, patience=2, done=[*losses, *held]).finished() == ""
-    assert Run(99, patience=2, done=[*held, *losses]).finished() == "no improvement"
-    assert Run(99, patience=2, done=[*held, *losses[:2]]).finished() == ""
+    assert reason(2, [*losses, *held]) == ""
+    assert reason(2, [*held, *losses]) == "no improvement"
+    assert reason(2, [*held, *losses[:2]]) == ""
     losses[3].readout_accuracy = 0.5
-    assert Run(99, patience=2, done=losses).finished() == ""
+    assert reason(2, losses) == ""
     later = [Epoch(10, 1, 1, loss=5.0, weight=10.0), Epoch(10, 1, 1, loss=5.0, weight=10.0, readout_accuracy=0.5)]
-    assert Run(99, patience=2, done=[*losses, *later]).finished() == "no improvement"
+    assert reason(2, [*losses, *later]) == "no improvement"
     later[1].readout_accuracy = 0.6
-    assert Run(99, patience=2, done=[*losses, *later]).finished() == ""
+    assert reason(2, [*losses, *later]) == ""
 
 
 @pytest.mark.parametrize(

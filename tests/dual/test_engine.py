@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from rosenblatt.dual.functions import Polynomial
 from rosenblatt.dual.machine import Machine, columns_for
-from rosenblatt.dual.readouts import READOUTS, decide, winners
+from rosenblatt.dual.readouts import READOUTS, decide
 from rosenblatt.dual.rows import Block
 from rosenblatt.dual.training import Epochs, learn_stream
 from rosenblatt.engine.dual import ON_ZERO, SCHEMES, correction
+from rosenblatt.model.scores import predicted_classes
 from tests.dual.oracle import dual_perceptron, step
 from tests.helpers import examples
 
@@ -111,7 +112,7 @@ def test_every_readout_is_that_of_the_definition(p, seed):
             found = decide(machine, kernel, Block.of(new), readout, normalize)
             assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * (1 + np.abs(expected).max()))
             if readout == "vote":
-                assert np.array_equal(winners(found), winners(expected))
+                assert np.array_equal(predicted_classes(found), predicted_classes(expected))
 
 
 @given(problems())

@@ -49,7 +49,7 @@ def read_all(paths: list[str], options: dict[str, Any]) -> tuple[Any, Any, list[
     """
     import numpy as np
 
-    from rosenblatt.cli._learning import Examples
+    from rosenblatt.cli._examples import Examples
     from rosenblatt.data import open_stream
     from rosenblatt.learners.perceptron import Perceptron
 

@@ -68,7 +68,7 @@ def _text(value: Any) -> str:
 
 def _on_training(session: Session) -> Evaluation | None:
     """The training data again, where they can be read again."""
-    if session.stream.bytes_total is None or session.run.stopped == "interrupted":
+    if session.stream.bytes_total is None or session.history.stopped == "interrupted":
         return None
     session.estimator.encoder_.freeze()
     return evaluate_stream(session.estimator, session.stream)
@@ -139,9 +139,10 @@ def _certificate(session: Session) -> str:
     if block is None:
         return ""
     size = block.table.rows.values.size if block.table.sparse else block.table.rows.size
-    separated = session.run.stopped == "no mistakes"
     if size > CHEAP:
-        text = "The last epoch made no mistake: the training data are linearly separable." if separated else ""
+        shown = getattr(session.estimator, "certificate_", None)
+        separated = shown is not None and shown.status == "separable"
+        text = "The last weights separate the training data: they are linearly separable." if separated else ""
         return f"<h2>What is proved</h2><p>{text}</p>" if text else ""
     from rosenblatt.theory.separation import certify
 

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.cli._errors import Failure, Usage
+from rosenblatt.cli._examples import Examples, Interrupt
 from rosenblatt.cli._files import load_model, open_data, save_model
-from rosenblatt.cli._learning import Block, Epoch, Examples, Interrupt, Run, learn
 from rosenblatt.cli._scoring import Evaluation, class_labels, evaluate_stream
 from rosenblatt.data import open_stream
 from rosenblatt.engine import loop
 from rosenblatt.learners import find
-from rosenblatt.training.interrupt import asked_to_stop, stopping_when
+from rosenblatt.training.history import History
+from rosenblatt.training.interrupt import stopping_when
+from rosenblatt.training.loop import Block, BlockPasses, smallest_margin
+from rosenblatt.training.order import VisitingOrder
 from rosenblatt.training.progress import Bar
-
-__all__ = ["Session", "new_learner"]
+from rosenblatt.training.schedule import Schedule, StopRule
 
 
 def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
@@ -61,7 +63,8 @@ class Session:
 
     stream: Any
     estimator: Any
-    run: Run
+    schedule: Schedule
+    history: History
     examples: Examples | None = None
     whole: Block | None = None
     cluster: dict[str, Any] | None = None
@@ -77,17 +80,15 @@ class Session:
         self.estimator = new_learner(algorithm, parameters, self.seed)
         self.stream = open_stream(data, **options)
         self.data = data
-        self._new_run(epochs)
+        self._new_schedule(epochs)
 
-    def _new_run(self, epochs: int) -> None:
-        self.run = Run(
-            epochs=epochs,
-            shuffle=self.shuffle,
-            seed=self.seed,
-            holdout=self.holdout,
-            tol=getattr(self.estimator, "tol", None),
-            patience=getattr(self.estimator, "n_iter_no_change", 5),
-        )
+    def _new_schedule(self, epochs: int) -> None:
+        changes: dict[str, Any] = {"max_iter": epochs, "seed": self.seed}
+        if not self.shuffle:
+            changes["shuffle"] = False
+        if self.holdout:
+            changes["holdout"] = self.holdout
+        self.schedule, self.history = Schedule.of(self.estimator, **changes), History()
 
     def take_up(
         self,
@@ -136,21 +137,22 @@ class Session:
         )
         training = getattr(self.estimator, "training_", {})
         if training.get("data") == self._fingerprint():
-            self.run = Run.from_json(training["run"])
-            self.run.epochs = epochs or self.run.epochs
+            saved = Schedule.from_json(training["run"])
+            self.schedule = dataclasses.replace(saved, max_iter=epochs or saved.max_iter)
+            self.history = History.from_json(training["run"])
             for name in given:
-                if getattr(self, name) != getattr(self.run, name):
+                if getattr(self, name) != getattr(saved, name):
                     raise Usage(
-                        f"--{name} must be that of the run that goes on, {getattr(self.run, name)}; got {getattr(self, name)}. "
+                        f"--{name} must be that of the run that goes on, {getattr(saved, name)}; got {getattr(self, name)}. "
                         "Leave it out, or train anew."
                     )
-            if reason := self.run.finished():
+            if reason := StopRule(self.schedule, self.history).reason(self.history):
                 raise Usage(
-                    f"{path} has been trained on this data for {len(self.run.done)} epochs and finished ({reason}); "
-                    f"got --epochs {self.run.epochs}. {'Raise it, or give' if reason == 'epochs' else 'Give'} new data."
+                    f"{path} has been trained on this data for {len(self.history.done)} epochs and finished ({reason}); "
+                    f"got --epochs {self.schedule.max_iter}. {'Raise it, or give' if reason == 'epochs' else 'Give'} new data."
                 )
         else:
-            self._new_run(epochs or training.get("run", {}).get("epochs", 1))
+            self._new_schedule(epochs or training.get("run", {}).get("epochs", 1))
 
     @property
     def online(self) -> bool:
@@ -164,9 +166,9 @@ class Session:
 
     # ---- learn ----
 
-    def learn(self, on_epoch: Callable[[Run], None]) -> None:
+    def learn(self, on_epoch: Callable[[Schedule, History], None]) -> None:
         """Train, with a bar on a terminal, until done or interrupted."""
-        estimator = self.estimator
+        estimator, history = self.estimator, self.history
         linear = hasattr(estimator, "_rule")
         model = getattr(estimator, "model_", None)
         if model is None:
@@ -184,41 +186,68 @@ class Session:
             **({} if self.online else {"limit": 1 << 62}),
             interrupt=interrupt,
         )
-        with Bar("training", self.quiet) as bar, interrupt:
-            if self.online:
+        with Bar("training", self.quiet) as bar, interrupt, stopping_when(lambda: interrupt.asked):
 
-                def on_piece(count: int) -> None:
-                    bar.title = f"epoch {len(self.run.done) + 1}"
-                    if examples.whole is None:
-                        bar.update(self.stream.bytes_read, self.stream.bytes_total, f"{count:,} examples")
+            def on_piece(count: int) -> None:
+                bar.title = f"epoch {len(history.done) + 1}"
+                if examples.whole is None:
+                    bar.update(self.stream.bytes_read, self.stream.bytes_total, f"{count:,} examples")
 
-                def after_epoch() -> None:
-                    bar.clear()
-                    on_epoch(self.run)
+            def after_epoch(history: History) -> None:
+                bar.clear()
+                on_epoch(self.schedule, history)
 
-                learn(model, examples, self.run, interrupt, on_piece, after_epoch)
-                estimator.model_ = model
-            else:
+            if not self.online:
                 bar.title = "reading"
                 interrupt.lost = "interrupted while reading, before anything was learned. No model was written."
-                block = next(iter(examples.blocks()))
+                self._check_classes(model.classes, int((next(iter(examples.blocks())).codes >= 0).sum()))
                 interrupt.lost = ""
-                with stopping_when(lambda: interrupt.asked):
-                    self._fit_whole(block, model, linear)
-                if self.run.done:
-                    on_epoch(self.run)
+            if linear:
+                passes = BlockPasses(
+                    model, examples.blocks, VisitingOrder(self.schedule.shuffle, self.schedule.seed), self.schedule,
+                    can_repeat=lambda: not examples.read_once, on_piece=on_piece if self.online else None,
+                )  # fmt: skip
+                estimator._train(model, passes, history, after_epoch)
+                self._check_classes(model.classes, sum(epoch.examples for epoch in history.epochs))
+                model.add_features(self.stream.encoder.n_features)
+                estimator.n_features_in_ = model.n_features
+                model.state.counts[loop.POSITION] = 0
+                estimator._finish(model, history, self._smallest_margin(model, examples, passes.last))
+            else:
+                self._fit_kernel(model.classes, examples.whole, after_epoch)
         self.whole = examples.whole
-        self._finish(model)
+        estimator.encoder_ = self.stream.encoder
+        estimator.training_ = {
+            "data": self._fingerprint(),
+            "run": {**self.schedule.to_json(), **self.history.to_json()},
+        }
+
+    def _smallest_margin(self, model: Any, examples: Examples, last: Block | None) -> float | None:
+        """The smallest margin over all examples; None where that would take another pass over what can be read only once.
+
+        The last block, which is in memory, comes first: where it holds an example that is wrong, nothing has to be read again.
+        """
+        lead = smallest_margin(model, [] if last is None else [last])
+        if lead <= 0.0 or examples.whole is not None:
+            return lead
+        if examples.read_once or self.history.stopped == "interrupted":
+            return None
+        return smallest_margin(model, examples.blocks())
 
     def learn_on(
-        self, address: str, shards: int | None, mixing: str | None, path: str, on_epoch: Callable[[Run], None]
+        self,
+        address: str,
+        shards: int | None,
+        mixing: str | None,
+        path: str,
+        on_epoch: Callable[[Schedule, History], None],
     ) -> None:
         """Train on a Dask cluster; the model is written after each epoch, so that a lost cluster costs no more than one."""
         from rosenblatt.dask import ClusterError
         from rosenblatt.dask import train as train_on_cluster
 
         before = getattr(self.estimator, "training_", {}).get("shards")
-        if self.resumed and (before is None or not self.run.done):
+        if self.resumed and (before is None or not self.history.done):
             raise Usage(
                 "--resume with --dask goes on where a run on a cluster stopped, with the same data; this model comes from "
                 "another. Leave --resume out to train anew."
@@ -233,12 +262,12 @@ class Session:
             try:
                 train_on_cluster(
                     self.estimator, self.stream.names, client=address, shards=shards, mixing=mixing, reading=reading,
-                    checkpoint=path, resume=self.resumed, run=self.run, on_epoch=on_epoch, progress=not self.quiet,
-                    asked_to_stop=lambda: interrupt.asked,
+                    checkpoint=path, resume=self.resumed, schedule=self.schedule, progress=not self.quiet,
+                    on_epoch=lambda history: on_epoch(self.schedule, history), asked_to_stop=lambda: interrupt.asked,
                 )  # fmt: skip
             except ClusterError as error:
                 raise Failure(str(error)) from error
-        self.run = Run.from_json(self.estimator.training_["run"])
+        self.history = History.from_json(self.estimator.training_["run"])
         self.cluster = {
             "address": address,
             "shards": len(self.estimator.training_["shards"]["examples"]),
@@ -247,51 +276,16 @@ class Session:
             "bytes_moved": sum(epoch["bytes_moved"] for epoch in self.estimator.history_),
         }
 
-    def _fit_whole(self, block: Block, model: Any, linear: bool) -> None:
-        """Let a learner that needs the whole set run its own epochs."""
-        estimator, part = self.estimator, 0
+    def _fit_kernel(
+        self, classes: list[Any], block: Block | None, on_epoch: Callable[[History], None] | None = None
+    ) -> None:
+        """Train a kernel perceptron, which needs the whole set at once."""
+        assert block is not None
         kept = np.flatnonzero(block.codes >= 0)
-        self._check_classes(model.classes, int(kept.size))
-        from rosenblatt.model.matrix import Table
-
-        table, codes = block.table, block.codes
-        weights = block.weights
-        if kept.size < codes.size:
-            table, codes = Table(table.take(kept)), codes[kept]
-            weights = weights[kept] if weights.size else weights
-        if linear:
-            estimator.max_iter = self.run.epochs
-            history = estimator._train(model, table, codes, weights)
-            estimator.model_ = model
-            mistakes, updates, reason = history.mistakes, history.updates, history.stopped
-        else:
-            X = table.as_scipy() if table.sparse else table.rows
-            estimator.max_iter = self.run.epochs
-            estimator.tol = None
-            estimator.fit(X, np.array(model.classes)[codes], sample_weight=weights if weights.size else None)
-            mistakes = updates = estimator.mistakes_per_epoch_.tolist()
-            reason = "no mistakes" if estimator.converged_ else "interrupted" if asked_to_stop() else "epochs"
-            part = estimator._model.machine.n_seen % (np.count_nonzero(weights) if weights.size else len(codes))
-        self.run.done = [Epoch(len(codes), wrong, moved) for wrong, moved in zip(mistakes, updates, strict=True)]
-        if part:  # the epoch that was interrupted
-            self.run.current = dataclasses.replace(self.run.done.pop(), examples=part)
-        self.run.stopped = {"max_iter": "epochs", "tol": "no improvement"}.get(reason, reason)
-
-    def _finish(self, model: Any) -> None:
-        """Give the estimator what a fitted one has, and refuse a model that has learned nothing."""
-        estimator, run = self.estimator, self.run
-        passes = [*run.done, *([run.current] if run.current.examples else [])]
-        self._check_classes(model.classes, sum(epoch.examples for epoch in passes))
-        if hasattr(estimator, "model_"):
-            model.add_features(self.stream.encoder.n_features)
-            estimator.n_features_in_ = model.n_features
-            estimator.n_iter_ = len(passes)
-            estimator.mistakes_per_epoch_ = np.array([epoch.mistakes for epoch in passes])
-            estimator.updates_per_epoch_ = np.array([epoch.updates for epoch in passes])
-            estimator.converged_ = run.stopped == "no mistakes"
-            model.state.counts[loop.POSITION] = 0
-        estimator.encoder_ = self.stream.encoder
-        estimator.training_ = {"data": self._fingerprint(), "run": run.to_json()}
+        X = block.table.take(kept)
+        weights = block.weights[kept] if block.weights.size else None
+        labels = np.array(classes)[block.codes[kept]]
+        self.history = self.estimator._fit(X, labels, weights, self.schedule, on_epoch)
 
     def _check_classes(self, classes: list[Any], examples: int) -> None:
         names = ", ".join(self.data)
@@ -332,8 +326,8 @@ class Session:
         """What is printed, and what --json prints."""
         from rosenblatt.cli.train import as_epoch
 
-        run = self.run
-        first = run.done[0] if run.done else run.current
+        history = self.history
+        first = history.done[0] if history.done else history.current
         facts = {
             "model": path,
             "algorithm": type(self.estimator).__name__,
@@ -342,12 +336,12 @@ class Session:
             "unlabelled": first.unlabelled,
             "classes": class_labels(self.estimator),
             "features": self.estimator.n_features_in_,
-            "epochs": [as_epoch(epoch) for epoch in run.done],
-            "stopped": run.stopped,
+            "epochs": [as_epoch(epoch) for epoch in history.done],
+            "stopped": history.stopped,
             "seconds": seconds,
         }
         if self.cluster is not None:
             facts["cluster"] = self.cluster
-        if run.done and run.done[-1].held_out_accuracy is not None:
-            facts["held_out_accuracy"] = run.done[-1].held_out_accuracy
+        if history.done and history.done[-1].held_out_accuracy is not None:
+            facts["held_out_accuracy"] = history.done[-1].held_out_accuracy
         return facts

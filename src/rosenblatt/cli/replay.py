@@ -117,10 +117,10 @@ def _train(
     """Learn the examples of a log anew, for several epochs on a cluster, instead of once in their order."""
     from rosenblatt.cli._files import emit, save_model
     from rosenblatt.dask import ClusterError, train
-    from rosenblatt.dask._fit import new_run
     from rosenblatt.dask._sources import source_of_pairs
     from rosenblatt.serve import replay as work
     from rosenblatt.serve.choice import new_estimator
+    from rosenblatt.training.schedule import Schedule
 
     first, settings = work.created(events, name)
     if algorithm is not None or parameters:
@@ -136,7 +136,7 @@ def _train(
             mixing=mixing or "uniform",
             source=source,
             progress=not json,
-            run=new_run(estimator),
+            schedule=Schedule.of(estimator),
         )
     except ClusterError as error:
         raise Failure(str(error)) from error

@@ -61,7 +61,7 @@ def stream(
       rosenblatt stream prices.csv -a passive-aggressive --delay 48
     """
     from rosenblatt.cli import _files
-    from rosenblatt.cli._learning import Interrupt
+    from rosenblatt.cli._examples import Interrupt
     from rosenblatt.cli._session import new_learner
     from rosenblatt.data import open_stream
     from rosenblatt.training.progressive import Progress

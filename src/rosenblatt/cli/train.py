@@ -11,7 +11,8 @@ from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
 
 if TYPE_CHECKING:
-    from rosenblatt.cli._learning import Epoch, Run
+    from rosenblatt.training.history import Epoch, History
+    from rosenblatt.training.schedule import Schedule
 
 __all__ = ["train"]
 
@@ -124,7 +125,7 @@ def train(
         warn(f"there are numbers of up to {largest:.3g}, which drown smaller ones; --standardize often helps.")
     facts = session.facts(model, seconds)
     evaluation = None
-    if test is not None and session.run.stopped != "interrupted":
+    if test is not None and session.history.stopped != "interrupted":
         evaluation = session.test(test, threads)
         facts["test"] = {"data": test, **evaluation.to_json()}
         if (strangers := describe_strangers(evaluation.labels, facts["classes"])) and not quiet:
@@ -139,11 +140,11 @@ def train(
         emit(facts)
     elif not quiet:
         _print(facts, evaluation)
-    if session.run.stopped == "interrupted":
+    if session.history.stopped == "interrupted":
         further = "Go on with --resume." if session.online else f"{facts['algorithm']} can only be trained anew."
         warn(f"interrupted; {model} holds what was learned so far. {further}")
         raise typer.Exit(INTERRUPTED)
-    if session.run.stopped == "read once" and session.run.epochs > 1:
+    if session.history.stopped == "read once" and session.schedule.max_iter > 1:
         warn("standard input did not fit into memory and could be read only once. Save it to a file for more epochs.")
 
 
@@ -169,22 +170,22 @@ def _typed(context: typer.Context) -> list[str]:
 def _epoch_lines(quiet: bool) -> Any:
     """A function that prints a line for an epoch, below a heading."""
     if quiet:
-        return lambda run: None
+        return lambda schedule, history: None
     printed = False
 
-    def line(run: "Run") -> None:
+    def line(schedule: "Schedule", history: "History") -> None:
         nonlocal printed
-        held = run.holdout > 0
+        held = schedule.holdout > 0
         if not printed:
             typer.echo(
                 f"{'epoch':>6}{'examples':>14}{'mistakes':>12}{'accuracy*':>11}{'held out' if held else '':>10}{'seconds':>9}",
                 err=True,
             )
             printed = True
-        epoch: Epoch = run.done[-1]
+        epoch: Epoch = history.done[-1]
         share = f"{epoch.held_out_accuracy:.2%}" if epoch.held_out_accuracy is not None else ""
         typer.echo(
-            f"{len(run.done):>6}{epoch.examples:>14,}{epoch.mistakes:>12,}{epoch.accuracy:>11.2%}{share:>10}{epoch.seconds:>9.2f}",
+            f"{len(history.done):>6}{epoch.examples:>14,}{epoch.mistakes:>12,}{epoch.accuracy:>11.2%}{share:>10}{epoch.seconds:>9.2f}",
             err=True,
         )
         sys.stderr.flush()

@@ -14,7 +14,10 @@ from rosenblatt.engine import loop
 from rosenblatt.engine.codegen import load_module, step_source
 from rosenblatt.model.linear import Model, Rule
 from rosenblatt.model.matrix import writable
-from rosenblatt.training.history import Run
+from rosenblatt.model.scores import predicted_classes
+from rosenblatt.training.loop import Block, smallest_margin
+from rosenblatt.training.order import VisitingOrder
+from rosenblatt.training.schedule import Schedule
 
 from ._mixing import coordinates_of
 from ._partials import Note, Packed, Partial, packed_sums, size_of, unpack_into
@@ -84,8 +87,8 @@ class Order:
         A name for the training run, under which workers keep what they will need again.
     epoch : int
         How many were done before. It is the version of the weights, too.
-    run : Run
-        Seed, shuffling and what is set aside.
+    schedule : Schedule
+        Seed, shuffling and hold-out.
     mixing : {"uniform", "mistakes", "examples"}
         What a shard's share is.
     alone : bool
@@ -97,7 +100,7 @@ class Order:
     recipe: Recipe
     identity: str
     epoch: int
-    run: Run
+    schedule: Schedule
     mixing: str
     alone: bool
     along: bool = False
@@ -106,6 +109,7 @@ class Order:
 _lock = threading.Lock()
 _kept: dict[str, tuple[int, list[Array]]] = {}
 _models: dict[int, tuple[str, Model]] = {}
+_orders: dict[str, VisitingOrder] = {}
 
 
 def _arrays(order: Order, base: Parts, changes: Sequence[Parts]) -> tuple[list[Array], int]:
@@ -139,10 +143,23 @@ def _model(order: Order) -> Model:
     return model
 
 
+def _visits(shard: Shard, number: int, order: Order) -> NDArray[np.int64]:
+    """The rows that a shard learns in this epoch, in their order: that of `fit` if there is one shard only."""
+    rows, _ = shard.parts(order.schedule)
+    if not order.alone or order.schedule.by_block:
+        return VisitingOrder(order.schedule.shuffle, order.schedule.seed).block(rows, order.epoch, number)
+    with _lock:
+        if order.identity not in _orders:
+            _orders.clear()
+            _orders[order.identity] = VisitingOrder(order.schedule.shuffle, order.schedule.seed)
+        return _orders[order.identity].whole(rows, order.epoch)
+
+
 def forget(identity: str) -> None:
     """Let go of what a worker has kept of a run that is over; it runs there."""
     with _lock:
         _kept.pop(identity, None)
+        _orders.pop(identity, None)
     for thread in [thread for thread, (kept, _) in list(_models.items()) if kept == identity]:
         del _models[thread]
 
@@ -173,7 +190,7 @@ def learn_shards(
     """
     start, received = _arrays(order, base, changes)
     model = _model(order)
-    coordinates = coordinates_of(model)
+    coordinates = coordinates_of(model, order.alone)
     totals: list[Any] | None = None
     whole: list[Array] | None = None
     averages: list[Any] = []
@@ -184,26 +201,27 @@ def learn_shards(
     for shard, number in zip(shards, numbers, strict=True):
         table = shard.table()
         began = time.perf_counter()
-        visits, _ = shard.visits(order.run, order.epoch, number)
+        visits = _visits(shard, number, order)
         seconds = time.perf_counter() - began
         if ready:
             coordinates.clear()
         else:
             coordinates.install(start)
-        if totals is None:
+        if totals is None and not order.alone:
             origin = coordinates.base(start)
             totals = [np.zeros(part.size) for part in origin]
             averages = [np.zeros(part.size) for part in start[:2]] if coordinates.averaging else []
+        counted, summed = model.state.counts.copy(), model.state.sums.copy()
         began = time.perf_counter()
         try:
             model.run(table, shard.codes, shard.weights, visits)
         except ValueError as error:
             raise ValueError(f"{shard.place}: {error}") from None
         seconds += time.perf_counter() - began
-        counts, sums = model.state.counts, model.state.sums
+        counts, sums = model.state.counts - counted, model.state.sums - summed
         note = Note(
             number, int(counts[loop.EXAMPLES]), int(counts[loop.MISTAKES]), int(counts[loop.UPDATES]),
-            float(sums[loop.LOSS]), float(sums[loop.AGE]), float(sums[loop.STEPS]), float(sums[loop.REACH]),
+            float(sums[loop.LOSS]), float(sums[loop.AGE]), float(sums[loop.STEPS]), float(model.state.sums[loop.REACH]),
         )  # fmt: skip
         note.share = {
             "mistakes": float(note.updates),
@@ -212,10 +230,10 @@ def learn_shards(
         }[order.mixing]
         note.seconds, note.place = seconds, f"{place} {threading.get_ident()}"
         notes.append(note)
-        if order.alone:
+        if totals is None:
             whole = [array.copy() for array in coordinates.start()]
-        share = 0.0 if order.alone else note.share
-        ready = not note.updates or coordinates.collect(totals, share, origin, averages, start)
+        else:
+            ready = not note.updates or coordinates.collect(totals, note.share, origin, averages, start)
     return Partial(
         sum(note.share for note in notes), packed_sums(totals or []), packed_sums(averages), notes, place,
         received, whole,
@@ -241,13 +259,17 @@ class Judgement:
 def judge(
     shards: Sequence[Shard], start: Sequence[Array], readout: Sequence[Array], order: Order, held: bool
 ) -> Judgement:
-    """Predict the examples set aside (or all of them) with the readout of the model; `readout`: its average, if it has one."""
+    """Predict the examples that are held out, or those that are not, with the readout of the model.
+
+    `readout` is its average, if it has one.
+    """
     model = _model(order)
-    coordinates_of(model).install(start)
+    coordinates_of(model, order.alone).install(start)
     result = Judgement()
     for shard in shards:
         table = shard.table()
-        rows = shard.visits(order.run, 0, 0)[1] if held else np.flatnonzero(shard.codes >= 0)
+        learned, out = shard.parts(order.schedule)
+        rows = out if held else learned
         if not rows.size:
             continue
         if readout:
@@ -255,8 +277,14 @@ def judge(
             scores = model.raw_scores(table, w, np.array(readout[1]), rows)
         else:
             scores = model.scores(table)[rows]
-        guess = (scores[:, 0] >= 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        wrong = guess != shard.codes[rows]
+        wrong = predicted_classes(scores, len(model.classes)) != shard.codes[rows]
         result.examples += float(shard.weights[rows].sum()) if shard.weights.size else int(rows.size)
         result.mistakes += float(shard.weights[rows][wrong].sum()) if shard.weights.size else int(wrong.sum())
     return result
+
+
+def margin_of(shards: Sequence[Shard], start: Sequence[Array], order: Order) -> float:
+    """The smallest margin of the last weights over the examples of some shards."""
+    model = _model(order)
+    coordinates_of(model, order.alone).install(start)
+    return smallest_margin(model, (Block(shard.table(), shard.codes, shard.weights) for shard in shards))

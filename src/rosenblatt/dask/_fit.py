@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import functools
 import os
-import warnings
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,10 +15,14 @@ from rosenblatt.cli._files import check_output
 from rosenblatt.data import Encoder
 from rosenblatt.data.vocabulary import Vocabulary
 from rosenblatt.engine import loop
+from rosenblatt.estimators.certificate import warn_of_last_epoch
 from rosenblatt.model.linear import Model
 from rosenblatt.model_file import save
-from rosenblatt.training.history import Run
+from rosenblatt.training.history import History, ShardedEpoch
+from rosenblatt.training.interrupt import stopping_when
+from rosenblatt.training.loop import length, run_epochs
 from rosenblatt.training.progress import Bar
+from rosenblatt.training.schedule import Schedule
 
 from ._agreement import check_mixable, joined_classes, joined_columns, joined_features, new_model
 from ._cluster import connected
@@ -29,10 +32,9 @@ from ._sources import Source, make_source
 from ._training import Trainer, told
 from ._validation import examples_to_decide_by, feature_names
 
-__all__ = ["new_run", "train"]
-
 FREE = {
     "max_iter", "tol", "n_iter_no_change", "n_jobs", "verbose", "warm_start", "epochs", "patience", "done", "current", "stopped",
+    "start_norm", "steps", "weighted", "mixed", "by_block",
     "random_state", "early_stopping", "validation_fraction",
 }  # fmt: skip
 """What may differ from a checkpoint: when to stop, how far it has come, and what the run holds under another name."""
@@ -54,8 +56,8 @@ def train(
     resume: bool = True,
     reading: Mapping[str, Any] | None = None,
     progress: bool = False,
-    run: Run | None = None,
-    on_epoch: Callable[[Run], None] | None = None,
+    schedule: Schedule | None = None,
+    on_epoch: Callable[[History], None] | None = None,
     asked_to_stop: Callable[[], bool] | None = None,
     source: Source | None = None,
 ) -> Any:
@@ -97,10 +99,10 @@ def train(
         How to read files: the options of `rosenblatt.data.open_stream` (format, label, header, bits, types, …).
     progress : bool, default=False
         Show a bar on a terminal.
-    run : Run, default=None
-        A run to take up, for those who keep it themselves.
+    schedule : Schedule, default=None
+        How to train, in place of what the parameters of the estimator say.
     on_epoch : callable, default=None
-        Called after each epoch with the run.
+        Called after each epoch with the history of the run.
     asked_to_stop : callable, default=None
         Asked after each epoch whether to stop.
     source : Source, default=None
@@ -124,13 +126,14 @@ def train(
         )
     check_output(checkpoint)
     with connected(client) as cluster, Bar("loading", not progress) as bar, contextlib.ExitStack() as held:
-        asked = new_run(estimator) if run is None else run
-        with told(cluster, checkpoint, asked):
+        wanted = Schedule.of(estimator) if schedule is None else schedule
+        history = History(current=ShardedEpoch())
+        with told(cluster, checkpoint, wanted, history):
             given = make_source(cluster, X, y, sample_weight, shards, reading) if source is None else source
             data = Data(cluster, given)
             held.callback(data.close)
             start, checked = (coef_init, intercept_init), checkpoint is not None
-            trainer, encoder = _prepared(estimator, data, asked, mixing, bar, start, checked)
+            trainer, encoder = _prepared(estimator, data, wanted, history, mixing, bar, start, checked)
             trainer.asked = shards
             if validation is not None:
                 names = feature_names(estimator, encoder)
@@ -140,33 +143,23 @@ def train(
             marks = _fingerprint(trainer, any(part is not None for part in start))
             if resume:
                 _resume(estimator, trainer, checkpoint, marks)
-            trainer.lagging = run is None
-            _epochs(estimator, trainer, encoder, marks, bar, checkpoint, on_epoch, asked_to_stop)
+            with stopping_when(asked_to_stop) if asked_to_stop is not None else contextlib.nullcontext():
+                _epochs(estimator, trainer, encoder, marks, bar, checkpoint, on_epoch)
         trainer.forget()
-    if run is None:
-        _warn(estimator, trainer.run)
+    if schedule is None and history.stopped == "epochs" and wanted.tol is not None:
+        warn_of_last_epoch(estimator, stacklevel=3)
     return estimator
 
 
-def new_run(estimator: Any) -> Run:
-    """How an estimator wants to be trained."""
-    from sklearn.utils import check_random_state
-
-    seed, drawn = estimator.random_state, check_random_state(estimator.random_state)
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
-        seed = drawn.randint(2**31 - 1)
-    return Run(
-        epochs=estimator.max_iter,
-        shuffle=estimator.shuffle,
-        seed=int(seed),
-        holdout=float(estimator.validation_fraction) if estimator.early_stopping else 0.0,
-        tol=estimator.tol,
-        patience=estimator.n_iter_no_change,
-    )
-
-
 def _prepared(
-    estimator: Any, data: Data, run: Run, mixing: str, bar: Bar, start: tuple[Any, Any], checked: bool
+    estimator: Any,
+    data: Data,
+    schedule: Schedule,
+    history: History,
+    mixing: str,
+    bar: Bar,
+    start: tuple[Any, Any],
+    checked: bool,
 ) -> tuple[Trainer, Encoder | None]:
     """Load the shards, agree on classes and features, and make the model."""
     bar.title = "loading"
@@ -206,7 +199,9 @@ def _prepared(
         estimator.feature_names_in_ = np.array(names, dtype=object)
     elif (own := joined_columns(facts)) is not None:
         estimator.feature_names_in_ = np.array(own, dtype=object)
-    return Trainer(data, model, recipe, run, mixing), encoder
+    history.mixed = len(data.shards) > 1
+    history.weighted = factors is not None or any(fact.weighted for fact in facts)
+    return Trainer(data, model, recipe, schedule, history, mixing), encoder
 
 
 def _class_factors(wanted: Any, classes: list[Any], counts: dict[Any, int]) -> list[float]:
@@ -229,62 +224,61 @@ def _epochs(
     marks: dict[str, Any],
     bar: Bar,
     checkpoint: Any,
-    on_epoch: Callable[[Run], None] | None,
-    asked_to_stop: Callable[[], bool] | None,
+    on_epoch: Callable[[History], None] | None,
 ) -> None:
-    run = trainer.run
-    while not (reason := _finished(trainer)):
-        bar.title = f"epoch {len(run.done) + 1}"
-        trainer.on_shards = functools.partial(
-            bar.update, note=f"{trainer.data.shards and len(trainer.data.shards)} shards"
-        )
-        made = trainer.epoch()
-        run.done.append(made)
+    """Run the epochs, write the checkpoint after each, and finish the estimator."""
+    history, shards = trainer.history, len(trainer.data.shards)
+    first = len(history.done)
+    start = None if first else tuple(part.copy() for part in trainer.model.last())
+    bar.title = f"epoch {first + 1}"
+    trainer.on_shards = functools.partial(bar.update, note=f"{shards} shards")
+
+    def after_epoch(history: History) -> None:
         bar.clear()
+        bar.title = f"epoch {len(history.done) + 1}"
+        made = history.done[-1]
+        assert isinstance(made, ShardedEpoch)
+        history.steps += made.weighted_steps or 0.0
         if getattr(estimator, "verbose", 0):
             print(
-                f"epoch {len(run.done)}: {made.mistakes} mistakes, {made.updates} updates, Σμk {made.weighted_mistakes:.6g}, "
+                f"epoch {len(history.done)}: {made.mistakes} mistakes, {made.updates} updates, Σμk {made.weighted_mistakes:.6g}, "
                 f"{made.seconds:.2f} s, {made.bytes_moved / 1e6:.2f} MB moved"
             )
         if checkpoint is not None:
-            _finish(estimator, trainer, encoder, marks)
+            _finish(estimator, trainer, encoder, marks, start, lead=None)
             save(plain(estimator), checkpoint)
         if on_epoch is not None:
-            on_epoch(run)
-        if asked_to_stop is not None and asked_to_stop():
-            reason = "interrupted"
-            break
-    run.stopped = reason
-    _finish(estimator, trainer, encoder, marks)
+            on_epoch(history)
+
+    run_epochs(trainer, trainer.schedule, history, on_epoch=after_epoch)
+    lead = None if history.stopped == "interrupted" else trainer.smallest_margin()
+    _finish(estimator, trainer, encoder, marks, start, lead)
     if checkpoint is not None:
         save(plain(estimator), checkpoint)
 
 
-def _finished(trainer: Trainer) -> str:
-    """Why no further epoch is needed; empty if one is. An estimator's average gets its chance as on one machine."""
-    run = trainer.run
-    if run.finished() == "no improvement" and trainer.lagging and run.done[-1].readout_accuracy is None:
-        run.done[-1].readout_accuracy = trainer.readout_accuracy()
-    return run.finished()
-
-
-def _finish(estimator: Any, trainer: Trainer, encoder: Encoder | None, marks: dict[str, Any]) -> None:
-    """Give the estimator what a fitted one has."""
-    model, run = trainer.model, trainer.run
+def _finish(
+    estimator: Any, trainer: Trainer, encoder: Encoder | None, marks: dict[str, Any], start: Any, lead: float | None
+) -> None:
+    """Set the fitted attributes."""
+    model, history = trainer.model, trainer.history
+    w, bias = model.last()
+    if start is not None:
+        history.start_norm, history.distance = length(*start), length(w - start[0], bias - start[1])
+    elif history.start_norm == 0.0:
+        history.distance = length(w, bias)
+    if not history.mixed:
+        history.steps = float(model.state.sums[loop.STEPS])
     model.state.counts[loop.POSITION] = 0
-    estimator.model_ = model
     estimator.n_features_in_ = model.n_features
-    estimator.n_iter_ = len(run.done)
-    estimator.mistakes_per_epoch_ = np.array([epoch.mistakes for epoch in run.done])
-    estimator.updates_per_epoch_ = np.array([epoch.updates for epoch in run.done])
-    estimator.loss_per_epoch_ = np.array([epoch.mean_loss for epoch in run.done])
-    estimator.converged_ = run.finished() == "no mistakes" or run.stopped == "no mistakes"
-    estimator.history_ = [dataclasses.asdict(epoch) for epoch in run.done]
-    estimator.weighted_mistakes_ = float(sum(getattr(epoch, "weighted_mistakes", 0.0) for epoch in run.done))
-    estimator.training_ = {**getattr(estimator, "training_", {}), "run": run.to_json(), "shards": marks}
+    estimator._name_features(model)
+    estimator._finish(model, history, lead)
+    estimator.history_ = [dataclasses.asdict(epoch) for epoch in history.done]
+    estimator.weighted_mistakes_ = float(sum(getattr(epoch, "weighted_mistakes", 0.0) for epoch in history.done))
+    run = {**trainer.schedule.to_json(), **history.to_json()}
+    estimator.training_ = {**getattr(estimator, "training_", {}), "run": run, "shards": marks}
     if encoder is not None:
         estimator.encoder_ = encoder
-    estimator._name_features(model)
 
 
 def _fingerprint(trainer: Trainer, started: bool) -> dict[str, Any]:
@@ -313,18 +307,22 @@ def _resume(estimator: Any, trainer: Trainer, checkpoint: Any, marks: dict[str, 
     kept = load(
         checkpoint, **({} if type(estimator).__module__.startswith("rosenblatt.") else {"rule": type(estimator)})
     )
-    if what := _changed(estimator, kept, trainer.run, marks):
+    if what := _changed(estimator, kept, trainer.schedule, marks):
         raise ValueError(
             f"The checkpoint must be of this learner on these shards; {os.fspath(checkpoint)} is not: {what}. Delete it to start "
             "anew, or name another file."
         )
-    before, run = Run.from_json(kept.training_["run"]), trainer.run
-    before.epochs, before.tol, before.patience, before.stopped = run.epochs, run.tol, run.patience, ""
-    vars(run).update(vars(before))
+    schedule, saved = trainer.schedule, Schedule.from_json(kept.training_["run"])
+    trainer.schedule = dataclasses.replace(
+        saved, max_iter=schedule.max_iter, tol=schedule.tol, n_iter_no_change=schedule.n_iter_no_change
+    )
+    before = History.from_json(kept.training_["run"])
+    before.current, before.stopped = ShardedEpoch(), ""
+    vars(trainer.history).update(vars(before))
     _transplant(kept.model_, trainer)
 
 
-def _changed(estimator: Any, kept: Any, run: Run, marks: dict[str, Any]) -> str:
+def _changed(estimator: Any, kept: Any, schedule: Schedule, marks: dict[str, Any]) -> str:
     """What would make the result another one than that of the run in a checkpoint; empty if nothing does."""
     learner, training = type(kept).__name__, getattr(kept, "training_", {})
     if learner != type(estimator).__name__:
@@ -332,7 +330,7 @@ def _changed(estimator: Any, kept: Any, run: Run, marks: dict[str, Any]) -> str:
     if "shards" not in training:
         return "it was trained on one machine"
     before = {**kept.get_params(deep=False), **training["shards"], **training["run"]}
-    now = {**estimator.get_params(deep=False), **marks, **vars(run)}
+    now = {**estimator.get_params(deep=False), **marks, **schedule.to_json()}
     seeded = isinstance(estimator.random_state, int | np.integer)  # else any seed will do, so that of the checkpoint
     for key, value in before.items():
         if key in FREE or key not in now or now[key] == value or (key == "seed" and not seeded):
@@ -354,15 +352,3 @@ def plain(estimator: Any) -> Any:
     """The estimator for one machine with the same parameters and weights; it is what files hold."""
     to_local = getattr(estimator, "to_local", None)
     return estimator if to_local is None else to_local()
-
-
-def _warn(estimator: Any, run: Run) -> None:
-    if run.stopped == "epochs" and run.tol is not None:
-        from sklearn.exceptions import ConvergenceWarning
-
-        warnings.warn(
-            f"{type(estimator).__name__} stopped after max_iter={run.epochs} epochs while still improving. Raise max_iter, or "
-            "set tol=None to train for that many epochs without this warning.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )

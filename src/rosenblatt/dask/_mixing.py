@@ -351,8 +351,37 @@ class FullGaussian(_Natural):
             state.w[:, : self.model.vectors] = vectors[:, 1:].T
 
 
-def coordinates_of(model: Model) -> Coordinates:
-    """The coordinates in which runs of this model's rule are mixed."""
+class Alone(Coordinates):
+    """The only shard: everything that its model keeps, so that the bits are those of `fit`."""
+
+    def start(self) -> list[Array]:
+        """All arrays that learning changes."""
+        state = self.model.state
+        linked = [state.w, state.bias] if self.model.rule.link != "identity" else []
+        parts = [state.v, state.v_bias, state.u, state.u_bias, state.counts, state.sums, *self.model.memory.arrays]
+        return [part.reshape(-1) for part in (*parts, *linked)]
+
+    def install(self, start: Sequence[Array]) -> None:
+        """Begin an epoch there."""
+        self.take(start)
+        self.model.state.sums[loop.LOSS] = 0.0
+
+    def take(self, start: Sequence[Array]) -> None:
+        """Go on from there."""
+        for mine, given in zip(self.start(), start, strict=True):
+            mine[...] = given
+        self.model._averaged = None
+
+    def mix(self, partial: Partial) -> None:
+        """Go on from what the shard has learned."""
+        assert partial.whole is not None
+        self.take(partial.whole)
+
+
+def coordinates_of(model: Model, alone: bool = False) -> Coordinates:
+    """The coordinates in which runs of this model's rule are mixed; `alone`: there is one shard, so that nothing is mixed."""
+    if alone:
+        return Alone(model)
     for memory, kind in ((ScaleFactors, Shrunk), (DiagonalVariances, Gaussian), (FullVariances, FullGaussian)):
         if isinstance(model.memory, memory):
             return kind(model)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.rows import CSR
 from rosenblatt.model.matrix import Table, writable
-from rosenblatt.training.history import Run
+from rosenblatt.training.order import held_out
+from rosenblatt.training.schedule import Schedule
 
 __all__ = [
     "Facts",
@@ -84,6 +85,7 @@ class Facts:
     weight: float
     mark: int
     checksum: int = 0
+    weighted: bool = False
 
 
 @dataclasses.dataclass
@@ -118,17 +120,11 @@ class Shard:
             return Table.of_rows(CSR(*(writable(part) for part in self.rows)), self.width)
         return Table.of_rows(writable(self.rows), self.width)
 
-    def visits(self, run: Run, epoch: int, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows to learn, in the order of this epoch, and those set aside; decided by seed, epoch and number alone."""
+    def parts(self, schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows to learn, and those that are held out."""
         labelled = self.codes >= 0
-        aside = run.aside(self.first, self.codes.size)
-        order = np.flatnonzero(labelled & ~aside)
-        rng = np.random.default_rng([run.seed, epoch, number])
-        if run.shuffle == "replacement":
-            order = order[rng.integers(0, max(1, order.size), order.size)]
-        elif run.shuffle:
-            rng.shuffle(order)
-        return order, np.flatnonzero(labelled & aside)
+        out = held_out(self.first, self.codes.size, schedule.holdout, schedule.seed)
+        return np.flatnonzero(labelled & ~out), np.flatnonzero(labelled & out)
 
 
 def _bytes(rows: Any, *arrays: Array) -> int:
@@ -153,7 +149,7 @@ def facts_of(loaded: Loaded, checked: bool) -> Facts:
         (loaded.rows.values if sparse else loaded.rows).dtype.name, sparse, loaded.names, loaded.columns,
         _bytes(loaded.rows, loaded.codes, loaded.weights), loaded.place,
         float(loaded.weights.sum()) if loaded.weights.size else float(loaded.codes.size), _mark(loaded),
-        _checksum(loaded) if checked else 0,
+        _checksum(loaded) if checked else 0, loaded.weights.size > 0,
     )  # fmt: skip
 
 

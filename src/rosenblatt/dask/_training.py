@@ -8,7 +8,7 @@ these numbers.
 import contextlib
 import dataclasses
 import itertools
-import time
+import math
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -17,11 +17,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from rosenblatt.model.linear import Model
-from rosenblatt.training.history import Run, ShardedEpoch
+from rosenblatt.training.history import Epoch, History, ShardedEpoch
+from rosenblatt.training.schedule import Schedule
 
 from ._awaiting import RETRIES, Fetching, Lost
 from ._data import Data
-from ._epochs import Judgement, Order, Recipe, forget, judge, learn_each, learn_shards, place_of_worker
+from ._epochs import Judgement, Order, Recipe, forget, judge, learn_each, learn_shards, margin_of, place_of_worker
 from ._errors import ClusterError, scheduler_lost
 from ._mixing import coordinates_of
 from ._nodes import group_of, nodes_of
@@ -32,7 +33,10 @@ __all__ = ["Trainer", "told"]
 Array = NDArray[Any]
 
 JOINS = 2
-"""So many sums of sums are added up at a time: few, so that neighbours are added on their worker before anything travels."""
+"""The number of sums that are added at a time: small, so that neighbours are added on their worker before anything travels."""
+
+AT_ONCE = 16
+"""The number of shards whose margins are computed at a time; one wrong example spares the rest."""
 
 
 def _add(partials: Sequence[Partial]) -> Partial:
@@ -52,16 +56,16 @@ class Trainer:
         What has been learned; it lies here and nowhere else between two epochs.
     recipe : Recipe
         How workers make a model like it.
-    run : Run
-        How to train, and how far it has come.
+    schedule : Schedule
+        How to train.
+    history : History
+        The epochs so far.
     mixing : str
         What a shard's share in the mixture is.
     validation : Data or None
         Examples to decide by when to stop.
     asked : int or None
         How many shards were asked for.
-    lagging : bool
-        Whether an average that still improves keeps training going, as in the estimators' `fit`.
     on_shards : callable
         Called with the bytes of the shards done, and of all.
     """
@@ -69,17 +73,17 @@ class Trainer:
     data: Data
     model: Model
     recipe: Recipe
-    run: Run
+    schedule: Schedule
+    history: History
     mixing: str
     validation: Any = None
     asked: int | None = None
-    lagging: bool = False
     on_shards: Callable[[int, int], None] = lambda done, total: None
 
     def __post_init__(self) -> None:
         self.client, self.awaiting = self.data.client, self.data.awaiting
         self.identity = uuid.uuid4().hex
-        self.coordinates = coordinates_of(self.model)
+        self.coordinates = coordinates_of(self.model, len(self.data.shards) == 1)
         self._base: Any = None
         self._changes: list[Any] = []
         self._changed = 0
@@ -110,14 +114,17 @@ class Trainer:
 
     # ---- an epoch ----
 
-    def epoch(self) -> ShardedEpoch:
-        """One epoch over all shards; what is lost on the way is done again."""
-        began = time.monotonic()
+    def can_repeat(self) -> bool:
+        """Whether there can be another epoch."""
+        return True
+
+    def run(self, epoch: Epoch, number: int) -> bool:
+        """Run one epoch over all shards; what is lost on the way is done again."""
         for _ in range(RETRIES):
             try:
                 self.awaiting.check()
                 self.data.follow()
-                self.data.even_out(self.run.epochs - len(self.run.done))
+                self.data.even_out(self.schedule.max_iter - number)
                 lots = self.data.lots()
                 self._send(len(lots))
                 partial = self._learn(lots)
@@ -136,20 +143,19 @@ class Trainer:
                 f"The epoch could not be finished in {RETRIES} attempts; the last one ended with: {reason}."
             )
         made = self._note(partial)
-        if self.validation is not None or self.run.holdout:
+        if self.validation is not None or self.schedule.holdout:
             result = self._judge(*((self.data, True) if self.validation is None else (self.validation, False)))
             made.held_out, made.held_out_mistakes = result.examples, result.mistakes
-        made.seconds = time.monotonic() - began
-        return made
+        vars(epoch).update(vars(made))
+        return True
 
     def _order(self) -> Order:
-        run = dataclasses.replace(self.run, done=[], current=type(self.run.current)())
         alone, along = len(self.data.shards) == 1, self._along > 0
-        return Order(self.recipe, self.identity, len(self.run.done), run, self.mixing, alone, along)
+        return Order(self.recipe, self.identity, len(self.history.done), self.schedule, self.mixing, alone, along)
 
     def _learn(self, lots: list[list[int]]) -> Partial:
         order, data = self._order(), self.data
-        names = [f"epoch-{len(self.run.done) + 1}-{lot[0]}" for lot in lots]
+        names = [f"epoch-{len(self.history.done) + 1}-{lot[0]}" for lot in lots]
         tasks = data.submit(
             learn_each if data.few else learn_shards,
             [([data.shards[n] for n in lot], lot, self._base, self._changes) for lot in lots], names,
@@ -230,16 +236,38 @@ class Trainer:
             shard_mistakes=[note.mistakes for note in notes],
             shard_updates=[note.updates for note in notes],
             shard_mixing=shares,
+            weighted_steps=sum(share * note.steps for share, note in zip(shares, notes, strict=True)),
         )
 
     # ---- examples that are not learned ----
 
     def readout_accuracy(self) -> float | None:
         """How the average does on the examples that it has learned; None where others decide, or where it is not an average."""
-        if self.model.readout != "average" or self.validation is not None or self.run.holdout:
+        if self.model.readout != "average" or self.validation is not None or self.schedule.holdout:
             return None
         result = self._judge(self.data, False)
         return 1.0 - result.mistakes / result.examples
+
+    def smallest_margin(self) -> float:
+        """The smallest margin of the last weights over all examples; stops at the first shard with one that is wrong."""
+        for _ in range(RETRIES):
+            order, data = self._order(), self.data
+            try:
+                (sent,) = data.bring(len(data.shards), [array.copy() for array in self.coordinates.start()])
+                smallest = math.inf
+                for first in range(0, len(data.shards), AT_ONCE):
+                    some = range(first, min(first + AT_ONCE, len(data.shards)))
+                    tasks = data.submit(
+                        margin_of, [([data.shards[n]], sent) for n in some], [f"margin-{n}" for n in some],
+                        [data.holders[n] for n in some], order=order,
+                    )  # fmt: skip
+                    smallest = min(smallest, *self.awaiting.results(tasks))
+                    if smallest <= 0.0:
+                        break
+                return smallest
+            except Lost:
+                data.renew()
+        raise ClusterError("The margins could not be computed: workers were lost again and again.")
 
     def forget(self) -> None:
         """Let workers go of what they keep between epochs."""
@@ -269,7 +297,7 @@ class Trainer:
 
 
 @contextlib.contextmanager
-def told(client: Any, checkpoint: Any, run: Run) -> Iterator[None]:
+def told(client: Any, checkpoint: Any, schedule: Schedule, history: History) -> Iterator[None]:
     """Say where to go on when the cluster is lost."""
     try:
         yield
@@ -282,9 +310,9 @@ def told(client: Any, checkpoint: Any, run: Run) -> Iterator[None]:
             text = "A worker was lost with what it had loaded"
         else:
             raise  # it has nothing to do with the cluster
-        done = len(run.done)
+        done = len(history.done)
         if checkpoint is not None and done:
             hint = f"{checkpoint} holds what was learned in {done} epoch(s): start a cluster and go on from there."
         else:
             hint = "Pass a checkpoint next time, so that nothing has to be learned twice."
-        raise ClusterError(f"{text}; {done} of at most {run.epochs} epochs were done. {hint}") from error
+        raise ClusterError(f"{text}; {done} of at most {schedule.max_iter} epochs were done. {hint}") from error

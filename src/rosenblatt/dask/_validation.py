@@ -1,5 +1,6 @@
 """Examples of the user's own to decide by when to stop: found by the names of their features, and judged after every epoch."""
 
+import dataclasses
 import functools
 import os
 import warnings
@@ -33,7 +34,7 @@ def examples_to_decide_by(
     cluster: Any, validation: Any, trainer: Trainer, encoder: Encoder | None, names: list[str] | None
 ) -> Any:
     """What a trainer judges its model by, from what a user has; nothing is found to be wrong with it after the first epoch."""
-    trainer.run.holdout = 0.0
+    trainer.schedule = dataclasses.replace(trainer.schedule, holdout=0.0)
     if isinstance(validation, str | os.PathLike) or (
         isinstance(validation, list) and all(isinstance(name, str | os.PathLike) for name in validation)
     ):

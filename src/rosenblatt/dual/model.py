@@ -14,9 +14,9 @@ from rosenblatt.dual.functions import Kernel, make_kernel
 from rosenblatt.dual.machine import Machine, columns_for
 from rosenblatt.dual.readouts import READOUTS, coefficients, decide, linear_scores
 from rosenblatt.dual.rows import Block, Floats, Integers
-from rosenblatt.dual.training import BLOCK_SIZE, Epochs, learn_stream, margins
+from rosenblatt.dual.training import BLOCK_SIZE, learn_stream
 from rosenblatt.engine.dual import ON_ZERO, SCHEMES, OnZero
-from rosenblatt.training.interrupt import asked_to_stop
+from rosenblatt.model.scores import margins
 
 # Overflow is found in the scores and raised as an error: NumPy need not warn of it first.
 QUIET = np.errstate(over="ignore", invalid="ignore")
@@ -96,7 +96,8 @@ class KernelModel:
         self.n_classes = n_classes
         self.epochs: list[int] = []
 
-    def _refuse_standstill(self) -> None:
+    def refuse_standstill(self) -> None:
+        """Refuse `on_zero="keep"` before the first update."""
         if self.machine.on_zero == OnZero.KEEP and len(self.machine.rows) == 0:
             raise ValueError(
                 '`on_zero` of KernelPerceptron must be "update" or "positive" to start from zero weights; got "keep", '
@@ -104,36 +105,9 @@ class KernelModel:
             )
 
     @QUIET
-    def fit(
-        self,
-        data: Block,
-        y: Integers,
-        weight: Floats,
-        orders: Iterable[Integers],
-        enough: Callable[[list[int]], bool],
-    ) -> bool:
-        """Pass over a set until a pass makes no update or `enough(mistakes per pass)`; is it separated?."""
-        self._refuse_standstill()
-        machine = self.machine
-        passes: Epochs | None = None
-        if isinstance(machine, Machine):
-            passes = Epochs(machine, self.kernel, data, y, weight, self.settings.block_size)
-        for order in orders:
-            updates = machine.n_updates
-            if passes is not None:
-                self.epochs.append(passes.run(order))
-            else:
-                assert isinstance(machine, BudgetMachine)
-                size = self.settings.block_size
-                self.epochs.append(machine.learn(self.kernel, data.take(order), y[order], weight[order], size))
-            if machine.n_updates == updates or enough(self.epochs) or asked_to_stop():
-                break
-        return passes.separates() if passes is not None else self._separates(data, y)
-
-    @QUIET
     def learn(self, data: Block, y: Integers, weight: Floats) -> int:
         """Learn new examples in the order received; return the mistakes. After an error `restore` a snapshot."""
-        self._refuse_standstill()
+        self.refuse_standstill()
         machine, size = self.machine, self.settings.block_size
         if isinstance(machine, BudgetMachine):
             numbered = Block(data.rows, data.sq_norms, machine.n_seen + np.arange(len(data)))
@@ -199,7 +173,8 @@ class KernelModel:
                 "the rows that a budget forgets. Use budget=None to average or vote."
             )
 
-    def _separates(self, data: Block, y: Integers) -> bool:
+    def separates(self, data: Block, y: Integers) -> bool:
+        """Whether the present weights get every example strictly right."""
         size = self.settings.block_size
         for start in range(0, len(data), size):
             part = slice(start, start + size)

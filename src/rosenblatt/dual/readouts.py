@@ -15,7 +15,7 @@ from rosenblatt.dual._threads import in_row_threads
 from rosenblatt.dual.functions import Kernel
 from rosenblatt.dual.machine import Machine
 from rosenblatt.dual.online import TILE, NotFiniteError
-from rosenblatt.dual.rows import Block, Floats, Integers
+from rosenblatt.dual.rows import Block, Floats
 from rosenblatt.engine.dual import Scheme, vote_classes, vote_signs
 
 READOUTS = ("last", "average", "vote")
@@ -123,10 +123,3 @@ def decide(machine: Machine, kernel: Kernel, block: Block, readout: str, normali
     for first in range(0, len(block), size):
         scores[first : first + size] = _vote(machine, kernel, block.take(slice(first, first + size)))
     return scores
-
-
-def winners(scores: Floats) -> Integers:
-    """Class numbers: for one column the sign (0 counts as positive), else the first of the highest."""
-    if scores.shape[1] == 1:
-        return (scores[:, 0] >= 0.0).astype(np.int64)
-    return np.asarray(scores.argmax(axis=1), dtype=np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,8 +11,7 @@ from rosenblatt.dual.functions import Kernel
 from rosenblatt.dual.machine import Machine
 from rosenblatt.dual.online import NotFiniteError, add_scores, add_scores_since, learn
 from rosenblatt.dual.rows import Block, Floats, Integers
-from rosenblatt.engine.dual import top_rival
-from rosenblatt.training.interrupt import asked_to_stop
+from rosenblatt.model.scores import margins
 
 BLOCK_SIZE = 512
 
@@ -21,26 +20,6 @@ def blocks(order: Integers, size: int) -> Iterator[Integers]:
     """Cut an order of visits into blocks."""
     for start in range(0, len(order), size):
         yield order[start : start + size]
-
-
-def visiting_orders(
-    kept: Integers, shuffle: bool | str, random: np.random.RandomState, max_iter: int
-) -> Iterator[Integers]:
-    """The order of each pass: as given, freshly shuffled, or drawn with replacement."""
-    for _ in range(max_iter):
-        if shuffle == "replacement":
-            yield kept[random.randint(len(kept), size=len(kept))]
-        else:
-            yield kept[random.permutation(len(kept))] if shuffle else kept
-
-
-def no_progress(mistakes: list[int], n: int, tol: float, patience: int) -> bool:
-    """Has the share of mistakes not fallen by `tol` for `patience` passes?"""
-    best, stale = np.inf, 0
-    for count in mistakes:
-        stale = stale + 1 if count / n > best - tol else 0
-        best = min(best, count / n)
-    return stale >= patience
 
 
 @dataclass
@@ -68,8 +47,8 @@ class Epochs:
         self.since = np.zeros(n, dtype=np.int64)
         self.row_of = np.full(n, -1, dtype=np.int64)
 
-    def run(self, order: Integers) -> int:
-        """Learn the examples in this order; return the number of mistakes."""
+    def run(self, order: Integers, stop: Callable[[], bool] = lambda: False) -> int:
+        """Learn the examples in this order, until `stop()` after a block; return the number of mistakes."""
         mistakes = 0
         for which in blocks(order, self.block_size):
             block = self.data.take(which)
@@ -77,7 +56,7 @@ class Epochs:
             mistakes += learn(self.machine, self.kernel, block, self.y[which], self.weight[which], scores, self.row_of)
             self.scores[which] = scores
             self.since[which] = len(self.machine.event_row)
-            if asked_to_stop():
+            if stop():
                 break
         return mistakes
 
@@ -101,15 +80,6 @@ class Epochs:
             scores[:] = 0.0
             add_scores(self.kernel, block, self.machine, scores)
         return scores
-
-
-def margins(scores: Floats, y: Integers) -> Floats:
-    """How far each example is on the right side: y·s for two classes, else the lead over the best rival."""
-    if scores.shape[1] == 1:
-        return np.where(y == 1, scores[:, 0], -scores[:, 0])
-    rivals = np.array([top_rival(row, label) for row, label in zip(scores, y, strict=True)], dtype=np.int64)
-    each = np.arange(len(y))
-    return scores[each, y] - scores[each, rivals]
 
 
 def learn_stream(

@@ -46,7 +46,7 @@ def wrong_sign(score, sign, on_zero):
     return (score >= 0.0) != (sign > 0.0)
 
 
-@compiled()
+@njit(**NOGIL)
 def top_rival(scores, y):
     """The first of the highest-scoring classes other than y."""
     rival = -1

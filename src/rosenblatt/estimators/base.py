@@ -4,8 +4,6 @@ A learner is a dataclass: its fields are its parameters. ``class Perceptron(Onli
 is all it takes to turn a step function into an estimator.
 """
 
-import functools
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,11 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from rosenblatt.engine import loop
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
-from rosenblatt.training.loop import History, Schedule, accuracy, train
+from rosenblatt.model.scores import predicted_classes
+from rosenblatt.training.history import History
+from rosenblatt.training.loop import Block, BlockPasses, smallest_margin, train
+from rosenblatt.training.order import VisitingOrder, random_state
+from rosenblatt.training.schedule import Schedule
 
 from .bases import bases
 from .blueprint import positive
-from .certificate import Proving
+from .certificate import Finishing, warn_of_last_epoch
 from .checks import as_before_on_failure
 from .export import Exports
 from .parameters import OnlineParameters
@@ -39,7 +41,7 @@ _NO_WEIGHT = np.zeros(0)
 MANY_LABELS = 65_536
 
 
-class LinearClassifier(Proving, Exports, ClassifierMixin, BaseEstimator):
+class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
     """A classifier with one weight for each feature and class. Subclasses are dataclasses whose fields are the parameters.
 
     Notes
@@ -115,59 +117,36 @@ class LinearClassifier(Proving, Exports, ClassifierMixin, BaseEstimator):
         model.add_class(*classes.tolist())
         self._start(model, coef_init, intercept_init)
         self._check_can_move(model)
-        history = self._train(model, table, codes, weight)
-        if model.support is not None:
-            model.support.absorb(table)
+        block = Block(table, codes, weight, whole=True)
+        history = self._train(model, self._passes(model, block), History(), _line_of_epoch if self.verbose else None)
         self._name_features(model)
-        self.model_ = model
-        self.n_iter_ = len(history.mistakes)
-        self.mistakes_per_epoch_ = np.array(history.mistakes)
-        self.updates_per_epoch_ = np.array(history.updates)
-        self.loss_per_epoch_ = np.array(history.losses)
-        self._prove(model, history, table, codes, weight, X, labels)
+        self._finish(model, history, smallest_margin(model, [block]), verify=(X, labels))
+        if history.stopped == "epochs" and getattr(self, "tol", None) is not None:
+            warn_of_last_epoch(self, stacklevel=4)
 
-    def _train(self, model: Model, table: Table, y: Codes, weight: Floats) -> History:
-        """Set examples aside if asked to, then run the epochs."""
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.utils import check_random_state
+    def _passes(self, model: Model, block: Block) -> BlockPasses:
+        """The epochs of `fit`: over one block, of which some examples are held out with `early_stopping`."""
+        schedule, seed, held_out = Schedule.of(self, seed=0, holdout=0.0), getattr(self, "random_state", 0), None
+        if getattr(self, "early_stopping", False):
+            seed = random_state(seed)
+            held_out = np.zeros(len(block.codes), bool)
+            held_out[self._split(block.codes, seed)] = True
+        order = VisitingOrder(schedule.shuffle, seed)
+        return BlockPasses(model, lambda: (block,), order, schedule, held_out=held_out)
 
-        rng = check_random_state(self.random_state)
-        rows, validate = np.arange(len(table)), None
-        if self.early_stopping:
-            rows, held_out = self._split(y, rng)
-            validate = functools.partial(accuracy, model, table, y, weight, held_out)
-        history = self._run_epochs(model, table, y, weight, rows, validate, rng)
-        if history.stopped == "max_iter" and self.tol is not None:
-            warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} epochs while still improving. Raise max_iter, or "
-                "set tol=None to train for that many epochs without this warning.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return history
-
-    def _run_epochs(
-        self,
-        model: Model,
-        table: Table,
-        y: Codes,
-        weight: Floats,
-        rows: Codes,
-        validate: Callable[[], float] | None,
-        rng: np.random.RandomState,
+    def _train(
+        self, model: Model, passes: BlockPasses, history: History, on_epoch: Callable[[History], None] | None = None
     ) -> History:
-        """What an epoch is; the plain online pass unless a learner says otherwise."""
-        return train(model, self._schedule(), table, y, weight, rng, rows=rows, validate=validate)
+        """Run the epochs: plain online passes unless a learner replaces this."""
+        return train(model, passes, history, on_epoch=on_epoch)
 
-    def _schedule(self) -> Schedule:
-        return Schedule(self.max_iter, self.tol, self.n_iter_no_change, self.shuffle, self.verbose)
-
-    def _split(self, y: Codes, rng: np.random.RandomState) -> tuple[Codes, Codes]:
+    def _split(self, y: Codes, rng: np.random.RandomState) -> Codes:
+        """The examples to hold out: `validation_fraction` of each class."""
         from sklearn.model_selection import StratifiedShuffleSplit
 
         splitter = StratifiedShuffleSplit(1, test_size=self.validation_fraction, random_state=rng.randint(2**31 - 1))
-        kept, held_out = next(splitter.split(np.zeros((len(y), 1)), y))
-        return np.sort(kept), np.sort(held_out)
+        held_out: Codes = next(splitter.split(np.zeros((len(y), 1)), y))[1]
+        return held_out
 
     def _start(self, model: Model, coef_init: Any, intercept_init: Any) -> None:
         """Starting weights: given, or those of the last fit with `warm_start`."""
@@ -333,12 +312,8 @@ class LinearClassifier(Proving, Exports, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class with the highest score; at a score of exactly 0 the second of two, in a tie the first of many."""
-        scores = self.decision_function(X)
-        classes = self.classes_
-        if classes.size == 1:
-            return np.repeat(classes, scores.shape[0])
-        chosen: NDArray[np.intp] = (scores >= 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return classes[chosen]
+        scores, classes = self.decision_function(X), self.classes_
+        return classes[predicted_classes(scores.reshape(len(scores), -1), classes.size)]
 
     # ---- fitted ----
 
@@ -395,6 +370,13 @@ class LinearClassifier(Proving, Exports, ClassifierMixin, BaseEstimator):
     def examples_(self) -> int:
         """How many examples were looked at, each epoch counted."""
         return int(self._attribute("examples_").state.counts[loop.EXAMPLES])
+
+
+def _line_of_epoch(history: History) -> None:
+    """Print a line for the last epoch."""
+    epoch = history.done[-1]
+    loss = f"loss {epoch.mean_loss:.6g}"
+    print(f"epoch {len(history.done)}: {epoch.mistakes} mistakes, {epoch.updates} updates, {loss}")
 
 
 def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:

@@ -1,48 +1,62 @@
-"""What a training run has shown: a separator, that there is none, or how far the theorems reach."""
+"""The end of a training run: fitted attributes and the certificate, which says what the run has proved."""
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rosenblatt.engine import loop
 from rosenblatt.model.linear import Model
-from rosenblatt.model.matrix import Table
-from rosenblatt.training.loop import History, length, smallest_margin
+from rosenblatt.training.history import History
+from rosenblatt.training.loop import length
 
 from .blueprint import Blueprint
 
 if TYPE_CHECKING:
     from rosenblatt.theory.run import RunCertificate
 
-__all__ = ["Proving"]
 
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
+class Finishing(Blueprint):
+    """The end of a training run, the same for `fit`, the command line and a cluster."""
 
-
-class Proving(Blueprint):
-    """Gives an estimator `certificate_` and `converged_` at the end of its run."""
-
-    def _prove(
-        self, model: Model, history: History, table: Table, codes: Codes, weight: Floats, X: Any, labels: Any
+    def _finish(
+        self, model: Model, history: History, lead: float | None, verify: tuple[Any, Any] | None = None
     ) -> None:
-        """What the run has shown: `certificate_` and `converged_`."""
-        lead = smallest_margin(model, *model.last(), table, codes, weight)
-        certificate = self._certificate(model, history, lead, plain=not weight.size)
+        """Set the fitted attributes.
+
+        Parameters
+        ----------
+        model, history
+            What was trained, and how.
+        lead : float or None
+            The smallest margin of the last weights over all training examples, of which some may be held out; None where the
+            examples cannot be visited once more.
+        verify : tuple or None
+            All examples and their labels, for a check without rounding errors where a margin is very small.
+        """
+        epochs = history.epochs
+        self.model_ = model
+        self.n_iter_ = len(epochs)
+        self.mistakes_per_epoch_ = np.array([epoch.mistakes for epoch in epochs], np.int64)
+        self.updates_per_epoch_ = np.array([epoch.updates for epoch in epochs], np.int64)
+        self.loss_per_epoch_ = np.array([epoch.mean_loss for epoch in epochs], np.float64)
+        self._certify(model, history, 0.0 if lead is None else lead, verify)
+
+    def _certify(self, model: Model, history: History, lead: float, verify: tuple[Any, Any] | None) -> None:
+        certificate = self._certificate(model, history, lead)
         in_doubt = certificate.margin[0] <= 1e-9 * certificate.radius  # rounding alone could have made it positive
         if (
             certificate.status == "separable"
             and in_doubt
-            and not certificate.verify(X, labels, bool(self.fit_intercept))
+            and (verify is None or not certificate.verify(*verify, bool(self.fit_intercept)))
         ):
-            certificate = self._certificate(model, history, 0.0, plain=not weight.size)
+            certificate = self._certificate(model, history, 0.0)
         self.certificate_ = certificate
         self.converged_ = certificate.status == "separable"
 
-    def _certificate(self, model: Model, history: History, lead: float, plain: bool) -> "RunCertificate":
-        """What the run has proved; `lead` is the smallest margin of the final weights, `plain`: all examples count 1."""
+    def _certificate(self, model: Model, history: History, lead: float) -> "RunCertificate":
+        """What the run has proved; `lead` is the smallest margin of the last weights."""
         from rosenblatt.theory.run import RunCertificate
 
         state, scheme = model.state, model.rule.multiclass
@@ -54,7 +68,7 @@ class Proving(Blueprint):
         separable = lead > 0.0
         lower = lead / length(w, bias) if separable and math.isfinite(lead) else 0.0
         mistake_bound = None
-        if lower > 0.0 and additive and plain:
+        if lower > 0.0 and additive and not history.weighted and not history.mixed:
             mistake_bound = self._mistake_bound(radius * (math.sqrt(2.0) if stacked else 1.0), lower, history)
         w = w[: model.n_features]
         coef = w[None, :].copy() if w.ndim == 1 else np.ascontiguousarray(w[:, : model.vectors].T)
@@ -62,7 +76,7 @@ class Proving(Blueprint):
             status="separable" if separable else "undecided" if history.cycle is None else "inseparable",
             mistakes=int(state.counts[loop.MISTAKES]),
             updates=int(state.counts[loop.UPDATES]),
-            epochs=len(history.mistakes),
+            epochs=len(history.epochs),
             radius=radius,
             margin=(lower, upper),
             mistake_bound=mistake_bound,
@@ -81,3 +95,15 @@ class Proving(Blueprint):
         if self._target() <= 0.0:
             return bounds.from_starting_weights(radius, margin, history.start_norm, rate)
         return bounds.margin_rule_updates(radius, margin, self._target(), rate) if history.start_norm == 0.0 else None
+
+
+def warn_of_last_epoch(estimator: Any, stacklevel: int) -> None:
+    """Warn that `max_iter` ended training before `tol` did."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(
+        f"{type(estimator).__name__} stopped after max_iter={estimator.max_iter} epochs while still improving. Raise max_iter, "
+        "or set tol=None to train for that many epochs without this warning.",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )

@@ -17,6 +17,7 @@ Departures: the first line search from w = 0, where the criterion is at its mini
 the largest of the equally good steps is taken; where the criterion falls forever, twice the last break point.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +27,8 @@ from numpy.typing import NDArray
 from rosenblatt.engine import loop
 from rosenblatt.estimators.base import LinearClassifier, positive
 from rosenblatt.model.linear import Model
-from rosenblatt.model.matrix import Table
-from rosenblatt.training.loop import History, Schedule, train
+from rosenblatt.training.history import History
+from rosenblatt.training.loop import Block, BlockPasses, train
 
 from .perceptron import step
 
@@ -86,15 +87,20 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
     def _params(self) -> tuple[float, ...]:
         return (1.0,)  # each mistake enters Δ once; alpha scales the sum
 
-    def _train(self, model: Model, table: Table, y: NDArray[np.int64], weight: Floats) -> History:
+    def _train(
+        self, model: Model, passes: BlockPasses, history: History, on_epoch: Callable[[History], None] | None = None
+    ) -> History:
+        (block,) = passes.blocks()
+        rows, _ = passes.rows(block)
+        table, y, weight = block.table, block.codes, block.weights
         weights = model.state
         change, change_bias = np.zeros_like(weights.w), np.zeros_like(weights.bias)
         # The online pass does it all; its steps only go to Δ instead of to the weights.
         model.state = weights._replace(v=change, v_bias=change_bias)
-        count = float(weight.sum()) if weight.size else float(len(table))
+        count = float(weight[rows].sum()) if weight.size else float(rows.size)
         smallest, steps = False, 0.0
 
-        def epoch(order: NDArray[np.int64]) -> None:
+        def learn(block: Block, order: NDArray[np.int64]) -> None:
             nonlocal smallest, steps
             before = weights.sums[loop.STEPS]
             change[...], change_bias[:] = 0.0, 0.0
@@ -106,17 +112,17 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
             if self.variant == "line-search":
                 alpha = 1.0 * count
                 if weights.w.any() or weights.bias.any():
-                    scores = model.raw_scores(table, weights.w, weights.bias)
-                    alpha = best_step(
-                        scores, model.raw_scores(table, change, change_bias), y, weight, self.multiclass == "ovr"
-                    )
+                    scores = model.raw_scores(table, weights.w, weights.bias, rows)
+                    slopes = model.raw_scores(table, change, change_bias, rows)
+                    own = weight[rows] if weight.size else weight
+                    alpha = best_step(scores, slopes, y[rows], own, self.multiclass == "ovr")
             np.add(weights.w, alpha * change, out=weights.w, casting="same_kind")
             np.add(weights.bias, alpha * change_bias, out=weights.bias)
             steps += alpha * (weights.sums[loop.STEPS] - before) / (1.0 if self.variant == "fixed-increment" else count)
             smallest = float(np.sum(np.square(change, dtype=np.float64)) + np.sum(change_bias**2)) < self.epsilon**2
 
-        schedule = Schedule(max_iter=self.max_iter, tol=None, shuffle=False, verbose=self.verbose)
-        history = train(model, schedule, table, y, weight, epoch=epoch, finished=lambda: smallest)
+        passes.learn = learn
+        train(model, passes, history, cycles=False, finished=lambda: smallest, on_epoch=on_epoch)
         history.steps = steps
         model.state = weights
         return history

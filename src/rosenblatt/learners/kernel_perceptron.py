@@ -12,20 +12,18 @@ no vote; for many classes trained together (not one-vs-rest) each weight vector 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from rosenblatt.dual.functions import resolve_gamma
 from rosenblatt.dual.model import KernelModel, Settings
-from rosenblatt.dual.readouts import READOUTS, winners
+from rosenblatt.dual.readouts import READOUTS
 from rosenblatt.dual.rows import Array, Block, Floats, Integers
 from rosenblatt.dual.streams import (
     array_row,
@@ -37,9 +35,15 @@ from rosenblatt.dual.streams import (
     not_negative,
     segments,
 )
-from rosenblatt.dual.training import no_progress, visiting_orders
+from rosenblatt.estimators.certificate import warn_of_last_epoch
 from rosenblatt.estimators.checks import as_before_on_failure, check_count, check_tol, check_word
 from rosenblatt.estimators.export import Exports
+from rosenblatt.model.scores import predicted_classes
+from rosenblatt.training.dual import DualPasses
+from rosenblatt.training.history import History
+from rosenblatt.training.loop import run_epochs
+from rosenblatt.training.order import VisitingOrder
+from rosenblatt.training.schedule import Schedule
 
 __all__ = ["KernelPerceptron"]
 
@@ -101,6 +105,8 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
     mistakes_, updates_ : int
         In all; one-vs-rest counts those of every class.
     mistakes_per_epoch_ : array of shape (epochs,)
+    loss_per_epoch_ : array of shape (epochs,)
+        The mean loss max(0, -margin) of `fit`; not with a budget.
     n_iter_ : int
     converged_ : bool
         The last weights of `fit` got every training example strictly right.
@@ -171,7 +177,15 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
             self._fit(X, y, sample_weight)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        schedule: Schedule | None = None,
+        on_epoch: Callable[[History], None] | None = None,
+    ) -> History:
+        """Train, by the parameters or by another schedule; return what happened."""
         self._check_passes()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
@@ -197,21 +211,19 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
         model = KernelModel(self._settings(X, random), len(classes))
         data = Block.of(canonical(X), np.arange(X.shape[0], dtype=np.int64))
         numbers = np.searchsorted(classes, y).astype(np.int64)
-
-        def enough(mistakes: list[int]) -> bool:
-            return self.tol is not None and no_progress(mistakes, len(kept), self.tol, self.n_iter_no_change)
-
-        passes = visiting_orders(kept, self.shuffle, random, self.max_iter)
-        converged = model.fit(data, numbers, weight, passes, enough)
+        wanted = Schedule.of(self, seed=0) if schedule is None else schedule
+        passes = DualPasses(model, data, numbers, weight, VisitingOrder(wanted.shuffle, random))
+        history = run_epochs(
+            passes, wanted, History(), merit=lambda epoch: -epoch.mistakes / epoch.examples, on_epoch=on_epoch
+        )
         self._vocabulary = None
         self._install(model, classes)
-        self.converged_ = converged
-        if self.tol is not None and self.n_iter_ == self.max_iter and model.epochs[-1] and not enough(model.epochs):
-            warnings.warn(
-                f"KernelPerceptron reached max_iter={self.max_iter} before `tol` was met; raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        if self.budget is None:
+            self.loss_per_epoch_ = np.array([epoch.mean_loss for epoch in history.epochs])
+        self.converged_ = passes.separates()
+        if schedule is None and history.stopped == "epochs" and self.tol is not None:
+            warn_of_last_epoch(self, stacklevel=4)
+        return history
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn examples in the order given, continuing from what was learned before.
@@ -290,9 +302,7 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
         return self._labels(scores[:, None] if scores.ndim == 1 else scores)
 
     def _labels(self, scores: Floats) -> Array:
-        if len(self.classes_) == 1:
-            return np.repeat(self.classes_, len(scores))
-        return np.asarray(self.classes_[winners(scores)])
+        return np.asarray(self.classes_[predicted_classes(scores, len(self.classes_))])
 
     @property
     def support_(self) -> Integers:

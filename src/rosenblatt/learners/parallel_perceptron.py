@@ -29,7 +29,7 @@ import numpy as np
 from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 from rosenblatt.model.committee import Committee
 from rosenblatt.model.linear import Model
-from rosenblatt.training.loop import History
+from rosenblatt.training.history import History
 
 __all__ = ["ParallelPerceptron", "step"]
 
@@ -96,10 +96,9 @@ class ParallelPerceptron(OnlineParameters, LinearClassifier, step=step):
     def _new_model(self, n_features: int | None, dtype: Any) -> Model:
         return Committee(self._rule(), n_features=n_features, dtype=dtype)
 
-    def _prove(self, model: Model, history: History, table: Any, codes: Any, weight: Any, X: Any, labels: Any) -> None:
+    def _certify(self, model: Model, history: History, lead: float, verify: Any) -> None:
         """A committee proves nothing about hyperplanes; it has converged when it is right everywhere."""
-        wrong = (model.scores(table)[:, 0] >= 0) != (codes == 1)
-        self.converged_ = not bool((wrong & (weight > 0)).any() if weight.size else wrong.any())
+        self.converged_ = lead > 0.0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from rosenblatt.engine import loop
 from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 from rosenblatt.model.linear import Model
-from rosenblatt.model.matrix import Table
-from rosenblatt.training.loop import History, train, wrong
+from rosenblatt.model.scores import wrong
+from rosenblatt.training.history import History
+from rosenblatt.training.loop import Block, BlockPasses, train
 
 from .perceptron import step
 
@@ -53,16 +54,11 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
     max_iter: int = 100
     tol: float | None = None
 
-    def _run_epochs(
-        self,
-        model: Model,
-        table: Table,
-        y: NDArray[np.int64],
-        weight: NDArray[np.float64],
-        rows: NDArray[np.int64],
-        validate: Callable[[], float] | None,
-        rng: np.random.RandomState,
+    def _train(
+        self, model: Model, passes: BlockPasses, history: History, on_epoch: Callable[[History], None] | None = None
     ) -> History:
+        (block,) = passes.blocks()
+        rows, _ = passes.rows(block)
         state, counts = model.state, model.state.counts
         pocket = (state.w.copy(), state.bias.copy())
         pocket_run, fewest = 0, math.inf
@@ -70,18 +66,19 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
         def ratchet() -> None:
             """The run of these weights has passed the pocket's: do they also make fewer mistakes?"""
             nonlocal pocket, pocket_run, fewest
-            missed = wrong(model.raw_scores(table, state.w, state.bias, rows), y[rows], self.on_zero)
-            mistakes = float(weight[rows][missed].sum() if weight.size else missed.sum())
+            missed = wrong(model.raw_scores(block.table, state.w, state.bias, rows), block.codes[rows], self.on_zero)
+            mistakes = float(block.weights[rows][missed].sum() if block.weights.size else missed.sum())
             if mistakes < fewest:
                 fewest, pocket_run = mistakes, int(counts[loop.RUN])
                 pocket = (state.w.copy(), state.bias.copy())
 
-        def epoch(order: NDArray[np.int64]) -> None:
+        def learn(block: Block, order: NDArray[np.int64]) -> None:
             counts[loop.GOAL] = max(pocket_run, int(counts[loop.RUN])) + 1
-            model.run(table, y, weight, order, on_run=ratchet)
+            model.run(block.table, block.codes, block.weights, order, on_run=ratchet)
 
         ratchet()
-        history = train(model, self._schedule(), table, y, weight, rng, rows=rows, epoch=epoch, validate=validate)
+        passes.learn = learn
+        train(model, passes, history, cycles=False, on_epoch=on_epoch)
         ratchet()
         np.copyto(state.w, pocket[0])
         np.copyto(state.bias, pocket[1])

@@ -10,6 +10,7 @@ from rosenblatt.engine.state import State
 from .extra_state import ScaleFactors
 from .linear import Model, Rule
 from .matrix import Table
+from .scores import margins
 
 __all__ = ["Committee"]
 
@@ -78,3 +79,7 @@ class Committee(Model):
         raw = self.raw_scores(table, self.state.w, self.state.bias)
         shares: NDArray[np.float64] = np.where(raw >= 0.0, 1.0, -1.0).mean(axis=1, keepdims=True)
         return shares
+
+    def last_margins(self, table: Table, y: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The votes for the true class less those against it, as a share of all."""
+        return margins(self.scores(Table(table.take(rows))), y[rows])

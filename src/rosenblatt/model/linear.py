@@ -17,6 +17,7 @@ from .matrix import Table
 from .one_example import SingleExamples
 from .records import DictRow, kind_of_label
 from .rule import Rule
+from .scores import margins
 from .vote_log import Support
 
 __all__ = ["Model", "Rule"]
@@ -199,6 +200,10 @@ class Model(SingleExamples):
         self.memory.started(state.w, state.bias)
         if self.support is not None:
             self.support.start_from(np.asarray(coef, dtype=np.float64), state.v_bias.copy())
+
+    def last_margins(self, table: Table, y: Codes, rows: Codes) -> Floats:
+        """The margins of some examples by the last weights, whatever the readout."""
+        return margins(self.raw_scores(table, *self.last(), rows), y[rows])
 
     def resume(self, other: "Model") -> None:
         """Begin with the weights that another model ended with."""

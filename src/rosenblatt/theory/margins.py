@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from rosenblatt.theory.problem import Floats, make_problem, read_examples
+from rosenblatt.theory.problem import Floats, is_sparse, make_problem, read_examples
 
 __all__ = ["margin", "perceptron_criterion", "radius", "zero_one_loss"]
 
@@ -91,7 +90,7 @@ def radius(X: Any, fit_intercept: bool = True) -> float:
     5.0
     """
     base = read_examples(X, bool(fit_intercept))
-    if sp.issparse(base):
+    if is_sparse(base):
         return float(np.sqrt(np.asarray(base.multiply(base).sum(axis=1)).max()))
     return float(np.sqrt(np.einsum("ij,ij->i", base, base).max()))
 

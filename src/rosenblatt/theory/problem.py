@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 __all__ = ["Floats", "Integers", "Matrix", "Problem", "make_problem", "read_examples"]
@@ -24,6 +23,11 @@ Matrix: TypeAlias = Any
 """A C-ordered float64 array or a SciPy CSR matrix of float64."""
 
 LARGEST_EXACT_INTEGER = 2**53
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a matrix of SciPy; SciPy, which takes a third of a second to import, is loaded only where it is needed."""
+    return type(X).__module__.startswith("scipy.sparse") and hasattr(X, "tocsr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +87,7 @@ class Problem:
     def norms(self) -> Floats:
         """The length of each example, rounded up so that error bounds may be built on it."""
         with np.errstate(over="ignore"):  # infinity is a correct bound too
-            squares = (
-                self.base.multiply(self.base).sum(axis=1) if sp.issparse(self.base) else (self.base**2).sum(axis=1)
-            )
+            squares = self.base.multiply(self.base).sum(axis=1) if is_sparse(self.base) else (self.base**2).sum(axis=1)
         return (
             np.sqrt(np.asarray(squares, dtype=np.float64).ravel()) * (1 + (self.width + 4) * np.finfo(np.float64).eps)
             + 1e-160
@@ -125,7 +127,7 @@ class Problem:
 
     def arrays(self) -> tuple[Floats, NDArray[np.uint32], Integers, Integers, bool]:
         """(values, indices, starts, target, stacked) for the kernels; a dense array has no indices."""
-        if sp.issparse(self.base):
+        if is_sparse(self.base):
             values, indices, starts = self.base.data, self.base.indices.astype(np.uint32), self.base.indptr
         else:
             values, indices = self.base.ravel(), np.empty(0, np.uint32)
@@ -135,7 +137,7 @@ class Problem:
 
 def read_examples(X: Any, fit_intercept: bool) -> Matrix:
     """Turn user input into a float64 array or CSR matrix, with a last column of ones if there is a bias."""
-    if sp.issparse(X):
+    if is_sparse(X):
         X = X.tocsr(copy=True)
         X.sum_duplicates()
         values = X.data
@@ -165,7 +167,9 @@ def read_examples(X: Any, fit_intercept: bool) -> Matrix:
         )
     if not np.isfinite(values.astype(np.float64)).all():
         raise ValueError("`X` must hold finite numbers; got NaN or infinity. Drop or fill these examples first.")
-    if sp.issparse(X):
+    if is_sparse(X):
+        import scipy.sparse as sp
+
         base = sp.csr_matrix(X, dtype=np.float64)
         base.eliminate_zeros()
         return sp.hstack([base, np.ones((base.shape[0], 1))], format="csr") if fit_intercept else base

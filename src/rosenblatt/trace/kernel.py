@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from rosenblatt.dual.model import KernelModel
 from rosenblatt.dual.rows import Block
 from rosenblatt.dual.streams import canonical
-from rosenblatt.dual.training import Epochs, margins, visiting_orders
+from rosenblatt.dual.training import Epochs
+from rosenblatt.model.scores import margins, predicted_classes, wrong
 from rosenblatt.theory.bounds import Squeeze, block_novikoff
+from rosenblatt.training.order import VisitingOrder
 
 from .sampling import Sample
 from .steps import Comparator, Floats, Step, Trace
@@ -46,7 +48,7 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
     codes = codes.astype(np.int64)
     random = check_random_state(estimator.random_state)
     model = KernelModel(estimator._settings(X, random), len(classes))
-    model._refuse_standstill()
+    model.refuse_standstill()
     machine: Any = model.machine
     data = Block.of(canonical(X), np.arange(len(y), dtype=np.int64))
     gram: Floats = np.asarray(model.kernel(data, data), dtype=np.float64)
@@ -54,7 +56,9 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
 
     dual: Floats = np.zeros((machine.columns, len(y)))
     wrong_passes = epochs = 0
-    for order in visiting_orders(np.arange(len(y)), estimator.shuffle, random, estimator.max_iter):
+    orders = VisitingOrder(estimator.shuffle, random)
+    for number in range(estimator.max_iter):
+        order = orders.whole(np.arange(len(y)), number)
         epochs += 1
         before_pass = machine.n_updates
         for t in range(len(order)):
@@ -66,9 +70,9 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
                 moves, scores = machine.event_tau.view[-1].copy(), machine.event_score.view[-1].copy()
                 dual = dual.copy()
                 dual[:, row] += moves
-            wrong = bool(moves.any()) and _wrong(scores, int(codes[row]), estimator.on_zero)
-            wrong_passes += wrong
-            best = int(scores[0] >= 0) if len(scores) == 1 else int(scores.argmax())
+            mistake = bool(moves.any()) and bool(wrong(scores[None], codes[row : row + 1], estimator.on_zero)[0])
+            wrong_passes += mistake
+            best = predicted_classes(scores[None])[0]
             update = np.zeros_like(dual)
             update[:, row] = moves
             sample.add(
@@ -80,7 +84,7 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
                     label=classes[codes[row]].item(),
                     predicted=classes[best].item(),
                     scores=scores,
-                    correct=not wrong,
+                    correct=not mistake,
                     before=before,
                     after=dual,
                     moves=moves,
@@ -109,12 +113,6 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
         bound=None if known is None else block_novikoff(known.radius, known.margin),
         note=note,
     )
-
-
-def _wrong(scores: Floats, true: int, on_zero: str) -> bool:
-    from rosenblatt.training.loop import wrong
-
-    return bool(wrong(scores[None, :], np.array([true]), on_zero)[0])
 
 
 def _last_weights(dual: Floats, gram: Floats, codes: NDArray[np.int64], multiclass: str) -> Comparator | None:

@@ -11,7 +11,7 @@ from rosenblatt.engine import loop
 from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
-from rosenblatt.training.loop import wrong
+from rosenblatt.model.scores import wrong
 
 from .proof import Proof
 from .sampling import Sample

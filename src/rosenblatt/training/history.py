@@ -1,32 +1,31 @@
-"""A training run that can be stopped and taken up: how to train, how far it has come, and when it is done."""
+"""What happened in each epoch of a training run; saved with the model, so that an interrupted run can go on."""
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Epoch", "Run", "ShardedEpoch"]
-
 
 @dataclasses.dataclass
 class Epoch:
-    """What happened in one pass. Mistakes are those made before an example was learned.
+    """One pass over the examples. A mistake is a wrong prediction made before the example was learned.
 
     Attributes
     ----------
     examples, mistakes, updates, unlabelled
-        How many there were.
+        Their numbers. Examples without a label are not learned.
     loss : float
-        The sum of their losses, each times its importance.
+        The sum of the losses, each times the weight of its example.
     held_out, held_out_mistakes
-        Examples that were not learned, and the wrong guesses among them; on a cluster by their importance.
+        The examples that were held out, and the wrong predictions among them, both counted by weight.
     seconds : float
-        How long it took.
+        The time it took.
     weight : float
-        The sum of the importances; 0 where it was not noted.
+        The sum of the weights of the examples; 0 where it was not recorded.
     readout_accuracy : float or None
-        How the average did on what was learned, where that was asked.
+        The accuracy of the average on the training examples, where the decision to stop needed it.
     """
 
     examples: int = 0
@@ -42,41 +41,43 @@ class Epoch:
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> "Epoch":
-        """What `dataclasses.asdict` gave, of a pass over shards too."""
+        """Read what `dataclasses.asdict` gave, also of a pass over shards."""
         return (ShardedEpoch if "weighted_mistakes" in saved else cls)(**saved)
 
     @property
     def accuracy(self) -> float:
-        """The share predicted rightly before learning."""
+        """The share of examples that were predicted correctly before they were learned."""
         return 1.0 - self.mistakes / self.examples if self.examples else float("nan")
 
     @property
     def mean_loss(self) -> float:
-        """The loss for each example of importance 1."""
+        """The mean loss, weighted by the weights of the examples."""
         return self.loss / (self.weight or max(1, self.examples))
 
     @property
     def held_out_accuracy(self) -> float | None:
-        """The same for the examples that were set aside and never learned."""
-        return 1.0 - self.held_out_mistakes / self.held_out if self.held_out else None
+        """The accuracy on the examples that were held out."""
+        return (self.held_out - self.held_out_mistakes) / self.held_out if self.held_out else None
 
 
 @dataclasses.dataclass
 class ShardedEpoch(Epoch):
-    """One pass over shards that learn side by side and are mixed afterwards.
+    """One pass over shards that learn in parallel and whose weights are mixed afterwards.
 
     Attributes
     ----------
     weighted_mistakes : float
-        Σ μᵢkᵢ: the mistakes of each shard, weighted as its weights were in the mixture.
+        Σ μᵢkᵢ: the mistakes of each shard times its share in the mixture.
     bytes_moved : int
-        What travelled between machines: weights, their differences and counts; never examples.
+        Bytes sent between machines: weights, their differences and counts; never examples.
     compute_seconds : float
-        The time of the busiest thread in the learning itself, without mixing and without waiting.
+        The learning time of the busiest thread, without mixing and waiting.
     shard_mistakes, shard_updates : list of int
         The mistakes and updates of each shard.
     shard_mixing : list of float
-        μᵢ: how much each shard counted in the mixture.
+        μᵢ: the share of each shard in the mixture.
+    weighted_steps : float or None
+        Σ μᵢsᵢ: the sum of the step sizes of each shard times its share in the mixture.
     """
 
     weighted_mistakes: float = 0.0
@@ -85,91 +86,73 @@ class ShardedEpoch(Epoch):
     shard_mistakes: list[int] = dataclasses.field(default_factory=list)
     shard_updates: list[int] = dataclasses.field(default_factory=list)
     shard_mixing: list[float] = dataclasses.field(default_factory=list)
+    weighted_steps: float | None = None
 
 
 @dataclasses.dataclass
-class Run:
-    """How to train, and how far it has come.
+class History:
+    """The epochs of a training run, and why it ended.
 
     Attributes
     ----------
-    epochs : int
-        Passes in all.
-    shuffle : bool
-        Whether to visit in a fresh order.
-    seed : int
-        Decides the orders and who is set aside.
-    holdout : float
-        The share of examples that are set aside.
-    tol, patience
-        Stop when the held-out accuracy, or else the mean loss, has not improved by `tol` for so many epochs; None: never.
     done : list of Epoch
-        The passes that are complete.
+        The complete epochs.
     current : Epoch
-        The pass that is not.
+        The epoch that is not complete.
     stopped : str
-        Why it ended: "epochs", "no mistakes", "no improvement", "read once" or "interrupted".
+        Why training ended: "no mistakes", "epochs", "no improvement", "cycle", "read once" or "interrupted".
+    cycle : array or None
+        How often each example (and rival class) was added on the way back to earlier weights: a proof of inseparability.
+    start_norm : float
+        ‖w₀‖, the length of the starting weights.
+    distance : float
+        ‖w − w₀‖.
+    steps : float
+        The sum of the step sizes.
+    weighted : bool
+        Whether examples have weights of their own.
+    mixed : bool
+        Whether the weights of several shards were mixed.
     """
 
-    epochs: int
-    shuffle: bool | str = True
-    seed: int = 0
-    holdout: float = 0.0
-    tol: float | None = 1e-3
-    patience: int = 5
     done: list[Epoch] = dataclasses.field(default_factory=list)
     current: Epoch = dataclasses.field(default_factory=Epoch)
     stopped: str = ""
+    cycle: NDArray[np.int64] | None = None
+    start_norm: float = 0.0
+    distance: float = math.inf
+    steps: float = 0.0
+    weighted: bool = False
+    mixed: bool = False
+
+    @property
+    def epochs(self) -> list[Epoch]:
+        """All epochs that were begun."""
+        return [*self.done, self.current] if self.current.examples else self.done
+
+    def close_epoch(self) -> Epoch:
+        """Note that the current epoch is complete."""
+        epoch = self.current
+        self.done.append(epoch)
+        self.current = type(epoch)()
+        return epoch
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain values, for the model file."""
-        return dataclasses.asdict(self)
+        """The epochs as plain values, for the model file."""
+        asdict = dataclasses.asdict
+        return {
+            "done": [asdict(epoch) for epoch in self.done],
+            "current": asdict(self.current),
+            "stopped": self.stopped,
+            "start_norm": self.start_norm,
+            "steps": self.steps,
+            "weighted": self.weighted,
+            "mixed": self.mixed,
+        }
 
     @classmethod
-    def from_json(cls, saved: dict[str, Any]) -> "Run":
-        """What `to_json` gave."""
-        parts = {
-            "done": [Epoch.from_json(epoch) for epoch in saved["done"]],
-            "current": Epoch.from_json(saved["current"]),
-        }
-        return cls(**{**saved, **parts})
-
-    def _merit(self, epoch: Epoch) -> float:
-        return epoch.held_out_accuracy if epoch.held_out_accuracy is not None else -epoch.mean_loss
-
-    def finished(self) -> str:
-        """Why no further epoch is needed; empty if one is."""
-        if self.done and self.done[-1].mistakes == 0 and self.done[-1].updates == 0:
-            return "no mistakes"
-        if len(self.done) >= self.epochs:
-            return "epochs"
-        if self.tol is not None and self._waiting(self.tol) >= self.patience:
-            return "no improvement"
-        return ""
-
-    def _waiting(self, tol: float) -> int:
-        """For how many epochs there has been no improvement.
-
-        Only epochs that were judged as the last one was are compared: by examples held out, or by the loss. An average lags
-        behind the weights: where it still improves when they no longer do, waiting begins anew.
-        """
-        best, best_readout, waiting = -float("inf"), -float("inf"), 0
-        for epoch in self.done:
-            if (epoch.held_out_accuracy is None) != (self.done[-1].held_out_accuracy is None):
-                continue
-            merit = self._merit(epoch)
-            waiting = 0 if merit > best + tol else waiting + 1
-            best = max(best, merit)
-            if epoch.readout_accuracy is not None and epoch.readout_accuracy > best_readout + tol:
-                best_readout, waiting = epoch.readout_accuracy, 0
-        return waiting
-
-    def aside(self, first: int, count: int) -> NDArray[np.bool_]:
-        """Which of the examples from number `first` on are set aside: decided by their numbers and the seed alone."""
-        if not self.holdout:
-            return np.zeros(count, bool)
-        mixed = np.arange(first, first + count, dtype=np.uint64) + np.uint64((self.seed * 0x9E3779B97F4A7C15) % 2**64)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64, which has no pattern
-            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-        mixed ^= mixed >> np.uint64(31)
-        return np.asarray(mixed < np.uint64(self.holdout * 2.0**64))
+    def from_json(cls, saved: dict[str, Any]) -> "History":
+        """Read what `to_json` gave."""
+        done = [Epoch.from_json(epoch) for epoch in saved["done"]]
+        kept = {name: saved[name] for name in ("start_norm", "steps", "weighted", "mixed") if name in saved}
+        return cls(done, Epoch.from_json(saved["current"]), saved["stopped"], **kept)

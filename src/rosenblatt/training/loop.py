@@ -1,153 +1,295 @@
-"""Epochs: in which order the examples are visited, and when to stop."""
+"""The training loop: epochs over blocks of examples until nothing is left to learn, nothing improves, or `max_iter`.
+
+`fit`, the command line, Dask and the kernel perceptron all train with `run_epochs`. They differ in what one epoch is: a pass over
+blocks of examples in this process (`BlockPasses`), over shards on a cluster, or over the blocks of a kernel matrix.
+"""
 
 import dataclasses
-import functools
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
+from rosenblatt.engine import loop as engine
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
+from rosenblatt.model.scores import predicted_classes
 
+from .cycles import CycleWatch
+from .history import Epoch, History
 from .interrupt import asked_to_stop
-
-__all__ = ["History", "Schedule", "accuracy", "length", "margins", "smallest_margin", "train", "wrong"]
+from .order import VisitingOrder, held_out
+from .schedule import Schedule, StopRule
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-
-@dataclasses.dataclass(frozen=True)
-class Schedule:
-    """When to stop and how to visit; the parameters of the estimators under the same names."""
-
-    max_iter: int = 1000
-    tol: float | None = 1e-3
-    n_iter_no_change: int = 5
-    shuffle: bool | str = True
-    verbose: int = 0
+PIECE = 1 << 16
+"""The number of examples per call of the engine where progress is reported."""
 
 
 @dataclasses.dataclass
-class History:
-    """What happened in each epoch."""
+class Block:
+    """Examples that are learned together.
 
-    mistakes: list[int] = dataclasses.field(default_factory=list)
-    updates: list[int] = dataclasses.field(default_factory=list)
-    losses: list[float] = dataclasses.field(default_factory=list)
-    scores: list[float] = dataclasses.field(default_factory=list)
-    stopped: str = "max_iter"
-    """Why training ended: "no mistakes", "cycle", "tol", "interrupted" or "max_iter"."""
-    cycle: Codes | None = None
-    """How often each example (and rival class) was added on the way back to earlier weights: a proof of inseparability."""
-    distance: float = math.inf
-    """How far the weights are from where they started."""
-    steps: float = 0.0
-    """Σ of the step sizes."""
-    start_norm: float = 0.0
-    """‖w₀‖, the length of the starting weights."""
+    Attributes
+    ----------
+    table : Table
+        The rows.
+    codes : array
+        Class numbers; -1 for an example without a label.
+    weights : array
+        One weight for each example, or none where all count 1.
+    first : int
+        The number of the first example.
+    whole : bool
+        Whether there are no other blocks.
+    """
+
+    table: Table
+    codes: Codes
+    weights: Floats
+    first: int = 0
+    whole: bool = False
 
 
-class Epoch(Protocol):
-    """One pass over the examples in some order."""
+class Passes(Protocol):
+    """What an epoch is."""
 
-    def __call__(self, order: Codes) -> None: ...
+    def run(self, epoch: Epoch, number: int) -> bool:
+        """Run the epoch of this number and note in `epoch` what happened; False if it was interrupted before its end."""
+
+    def readout_accuracy(self) -> float | None:
+        """The accuracy of the average on the training examples; None where training does not depend on it."""
+
+    def can_repeat(self) -> bool:
+        """Whether there can be another epoch."""
 
 
-def train(
-    model: Model,
+def run_epochs(
+    passes: Passes,
     schedule: Schedule,
-    table: Table,
-    y: Codes,
-    weight: Floats,
-    rng: np.random.RandomState | None = None,
+    history: History,
     *,
-    rows: Codes | None = None,
-    epoch: Epoch | None = None,
-    validate: Callable[[], float] | None = None,
+    watch: CycleWatch | None = None,
+    merit: Callable[[Epoch], float] | None = None,
     finished: Callable[[], bool] | None = None,
+    on_epoch: Callable[[History], None] | None = None,
 ) -> History:
-    """Run epochs until nothing is left to learn, nothing improves, or `max_iter`.
+    """Run epochs until the schedule ends them, and note in `history` what happened and why they ended.
 
     Parameters
     ----------
-    model, schedule, table, y, weight
-        What learns, when to stop, and the examples: class numbers, and one weight per row or none.
-    rng : RandomState
-        Gives the order of each epoch.
-    rows : array, default=None
-        The rows to learn from; all of them by default.
-    epoch : callable, default=None
-        Takes the place of the plain online pass (pocket, batch).
-    validate : callable, default=None
-        The model's merit on examples set aside; it decides in place of the loss.
+    passes : Passes
+        What an epoch is.
+    schedule : Schedule
+        When to stop.
+    history : History
+        The epochs so far; that of an interrupted run makes training go on where it stopped.
+    watch : CycleWatch, default=None
+        Notices when the weights return to earlier ones.
+    merit : callable, default=None
+        How good an epoch was, in place of the negative mean loss.
     finished : callable, default=None
-        Asked after each epoch (batch).
+        A further reason to stop, asked after each epoch.
+    on_epoch : callable, default=None
+        Called after each complete epoch.
     """
-    history = History()
-    in_order = np.arange(len(table)) if rows is None else rows
-    rng = np.random.RandomState(0) if rng is None else rng
-    total = float(weight[in_order].sum()) if weight.size else float(in_order.size)
-    best, best_readout, waiting = -math.inf, -math.inf, 0
-    readout_accuracy = None
-    if model.readout == "average" and validate is None:
-        readout_accuracy = functools.partial(accuracy, model, table, y, weight, in_order)
-    start = tuple(numbers.copy() for numbers in model.last())
-    watch = _CycleWatch(model, rng) if epoch is None and model.rule.additive else None
-    for number in range(1, schedule.max_iter + 1):
-        order = visiting_order(in_order, schedule.shuffle, rng)
-        before = model.state.counts.copy()
-        model.state.sums[loop.LOSS] = 0.0
-        if epoch is None:
-            model.run(table, y, weight, order)
+    rule = StopRule(schedule, history, merit)
+    reason = rule.reason(history)
+    while not reason:
+        began = time.monotonic()
+        complete = passes.run(history.current, len(history.done))
+        history.current.seconds += time.monotonic() - began
+        if not complete:
+            reason = "interrupted"
+            break
+        epoch = history.close_epoch()
+        reason = rule.after_epoch(history, passes.readout_accuracy)
+        if on_epoch is not None:
+            on_epoch(history)
+        if not epoch.examples or not passes.can_repeat():
+            reason = "read once"
+        elif reason == "no mistakes":
+            pass
+        elif asked_to_stop():
+            reason = "interrupted"
         else:
-            epoch(order)
-        made = model.state.counts - before
-        history.mistakes.append(int(made[loop.MISTAKES]))
-        history.updates.append(int(made[loop.UPDATES]))
-        history.losses.append(float(model.state.sums[loop.LOSS]) / max(total, np.finfo(float).tiny))
-        merit = -history.losses[-1]
-        if validate is not None:
-            merit = validate()
-            history.scores.append(merit)
-        if schedule.verbose:
-            print(
-                f"epoch {number}: {history.mistakes[-1]} mistakes, {history.updates[-1]} updates, loss {history.losses[-1]:.6g}"
-            )
-        if history.mistakes[-1] == 0 and history.updates[-1] == 0:
-            history.stopped = "no mistakes"
-            break
-        if asked_to_stop():
-            history.stopped = "interrupted"
-            break
-        if watch is not None and watch.returned(model, rng):
-            history.cycle = watch.prove(model, schedule, table, y, weight, in_order)
-            watch = None
+            if watch is not None and history.cycle is None:
+                history.cycle = watch.proof()
             if history.cycle is not None and schedule.tol is None:
-                history.stopped = "cycle"
-                break
-        if finished is not None and finished():
-            history.stopped = "tol"
-            break
-        if schedule.tol is not None:
-            waiting = 0 if merit > best + schedule.tol else waiting + 1
-            best = max(best, merit)
-            if waiting >= schedule.n_iter_no_change:
-                # An average lags behind the weights: it may go on improving when they no longer do.
-                lagging = readout_accuracy() if readout_accuracy is not None else -math.inf
-                if lagging <= best_readout + schedule.tol:
-                    history.stopped = "tol"
-                    break
-                best_readout, waiting = lagging, 0
-    w, bias = model.last()
-    history.distance = length(w - start[0], bias - start[1])
-    history.start_norm = length(*start)
-    history.steps = float(model.state.sums[loop.STEPS])
+                reason = "cycle"
+            elif finished is not None and finished():
+                reason = "no improvement"
+    history.stopped = reason
     return history
+
+
+class BlockPasses:
+    """Epochs over blocks of examples in this process.
+
+    Parameters
+    ----------
+    model : Model
+        The model that learns.
+    blocks : callable
+        Gives the blocks of one epoch.
+    order : VisitingOrder
+        The order within each block.
+    schedule : Schedule
+        Its `holdout` and `seed` decide which examples are held out.
+    held_out : array, default=None
+        Whether each example of the only block is held out, in place of what the schedule says.
+    can_repeat : callable, default=None
+        Whether the blocks can be read again.
+    on_piece : callable, default=None
+        Called now and then with the number of examples learned in this epoch.
+
+    Attributes
+    ----------
+    learn : callable
+        Learns rows of a block in a given order: the online pass, unless a learner replaces it.
+    weighted : bool
+        Whether examples have weights of their own.
+    last : Block or None
+        The block that was visited last.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        blocks: Callable[[], Iterable[Block]],
+        order: VisitingOrder,
+        schedule: Schedule,
+        *,
+        held_out: NDArray[np.bool_] | None = None,
+        can_repeat: Callable[[], bool] | None = None,
+        on_piece: Callable[[int], None] | None = None,
+    ) -> None:
+        self.model, self.blocks, self.order, self.schedule = model, blocks, order, schedule
+        self.weighted = False
+        self.last: Block | None = None
+        self._held_out = held_out
+        self.learn: Callable[[Block, Codes], None] = self._learn_online
+        self._can_repeat = can_repeat
+        self._on_piece = on_piece
+        self._parts: tuple[Codes, Codes] | None = None
+
+    def can_repeat(self) -> bool:
+        """Whether there can be another epoch."""
+        return self._can_repeat is None or self._can_repeat()
+
+    def rows(self, block: Block) -> tuple[Codes, Codes]:
+        """The rows to learn, and those that are held out."""
+        if block.whole and self._parts is not None:
+            return self._parts
+        labelled = block.codes >= 0
+        out = self._held_out
+        if out is None:
+            out = held_out(block.first, block.codes.size, self.schedule.holdout, self.schedule.seed)
+        self._parts = np.flatnonzero(labelled & ~out), np.flatnonzero(labelled & out)
+        return self._parts
+
+    def run(self, epoch: Epoch, number: int) -> bool:
+        """Run one epoch, or the rest of one that was interrupted."""
+        model = self.model
+        learned = epoch.examples  # before an interruption
+        model.state.sums[engine.LOSS] = epoch.loss
+        for place, block in enumerate(self.blocks()):
+            self.last = block
+            rows, held = self.rows(block)
+            if learned >= rows.size and learned:
+                learned -= rows.size
+                continue
+            together = block.whole and not self.schedule.by_block
+            order = self.order.whole(rows, number) if together else self.order.block(rows, number, place)
+            if not learned:
+                self.weighted |= block.weights.size > 0
+                epoch.unlabelled += block.codes.size - rows.size - held.size
+                epoch.weight += float(block.weights[rows].sum()) if block.weights.size else float(rows.size)
+                if held.size and not block.whole:  # this block is not read again after the epoch
+                    self._judge(block, held, epoch)
+            if not self._learn_block(block, order[learned:], epoch):
+                return False
+            learned = 0
+            if held.size and block.whole:
+                self._judge(block, held, epoch)
+        return True
+
+    def _learn_online(self, block: Block, order: Codes) -> None:
+        self.model.run(block.table, block.codes, block.weights, order)
+
+    def _learn_block(self, block: Block, order: Codes, epoch: Epoch) -> bool:
+        """Learn rows of a block; False if that was interrupted before the end of the epoch."""
+        model = self.model
+        size = order.size if self._on_piece is None else PIECE
+        for start in range(0, order.size, max(1, size)):
+            piece = order[start : start + size]
+            before = model.state.counts.copy()
+            self.learn(block, piece)
+            if model.support is not None and not block.whole:
+                model.support.absorb(block.table)
+            made = model.state.counts - before
+            epoch.examples += piece.size
+            epoch.mistakes += int(made[engine.MISTAKES])
+            epoch.updates += int(made[engine.UPDATES])
+            epoch.loss = float(model.state.sums[engine.LOSS])
+            if self._on_piece is not None:
+                self._on_piece(epoch.examples)
+                if asked_to_stop() and not (block.whole and start + size >= order.size):
+                    return False
+        return True
+
+    def _judge(self, block: Block, held: Codes, epoch: Epoch) -> None:
+        right, total = correct(self.model, block, held)
+        epoch.held_out += total
+        epoch.held_out_mistakes += total - right
+
+    def readout_accuracy(self) -> float | None:
+        """The accuracy of the average on the examples that were learned; None where held-out examples decide."""
+        if self.model.readout != "average" or self._held_out is not None or self.schedule.holdout:
+            return None
+        right = total = 0.0
+        for block in self.blocks():
+            ours, all_ = correct(self.model, block, self.rows(block)[0])
+            right, total = right + ours, total + all_
+        return right / total if total else None
+
+
+def correct(model: Model, block: Block, rows: Codes) -> tuple[float, float]:
+    """How many of some rows the readout predicts correctly, and of how many; counted by weight unless all weights are 0."""
+    table, weights = block.table, block.weights[rows] if block.weights.size else block.weights
+    if model.support is not None:
+        model.support.absorb(table)
+    scores = model.scores(table if rows.size == len(table) else Table(table.take(rows)))
+    right = predicted_classes(scores, len(model.classes)) == block.codes[rows]
+    if weights.any():
+        return float((right * weights).sum()), float(weights.sum())
+    return int(right.sum()), int(rows.size)
+
+
+def smallest_margin(model: Model, blocks: Iterable[Block]) -> float:
+    """The smallest margin of the last weights over all examples; if they get one wrong, that of the first such example.
+
+    Examples without a label or of weight 0 do not count.
+    """
+    smallest = math.inf
+    for block in blocks:
+        start, size, count = 0, 64, block.codes.size
+        while start < count:
+            part = np.arange(start, min(start + size, count))
+            keep = block.codes[part] >= 0
+            if block.weights.size:
+                keep &= block.weights[part] != 0
+            part = part[keep]
+            smallest = min(smallest, float(model.last_margins(block.table, block.codes, part).min(initial=math.inf)))
+            if smallest <= 0.0:
+                return smallest
+            start, size = start + size, size * 4
+    return smallest
 
 
 def length(w: NDArray[Any], bias: Floats) -> float:
@@ -155,108 +297,44 @@ def length(w: NDArray[Any], bias: Floats) -> float:
     return math.sqrt(float(np.sum(np.square(w, dtype=np.float64)) + np.sum(np.square(bias))))
 
 
-class _CycleWatch:
-    """Notices when the weights return to those of an earlier epoch (Brent's method: it remembers epochs 1, 2, 4, 8 …)."""
+def train(
+    model: Model,
+    passes: BlockPasses,
+    history: History,
+    *,
+    cycles: bool = True,
+    finished: Callable[[], bool] | None = None,
+    on_epoch: Callable[[History], None] | None = None,
+) -> History:
+    """Train a linear model on blocks of examples, and note what a certificate needs.
 
-    def __init__(self, model: Model, rng: np.random.RandomState) -> None:
-        self.power = 1
-        self._remember(model, rng)
-
-    def _remember(self, model: Model, rng: np.random.RandomState) -> None:
-        self.w, self.bias = model.state.w.copy(), model.state.bias.copy()
-        self.updates, self.rng, self.epochs = int(model.state.counts[loop.UPDATES]), rng.get_state(), 0
-
-    def returned(self, model: Model, rng: np.random.RandomState) -> bool:
-        """Whether the weights moved and are back where they were; asked once after each epoch."""
-        self.epochs += 1
-        state = model.state
-        moved = int(state.counts[loop.UPDATES]) > self.updates
-        if moved and np.array_equal(state.bias, self.bias) and np.array_equal(state.w, self.w):
-            return True
-        if self.epochs == self.power:
-            self.power *= 2
-            self._remember(model, rng)
-        return False
-
-    def prove(
-        self, model: Model, schedule: Schedule, table: Table, y: Codes, weight: Floats, rows: Codes
-    ) -> Codes | None:
-        """Run the same epochs once more, count who was added, and check that it adds up to exactly 0: floats can fake it."""
-        from rosenblatt.theory.exact import exact_cycle
-
-        many = len(model.classes) > 2
-        if weight.size or (many and (model.rule.multiclass != "max" or len(table) * len(model.classes) > 10**7)):
-            return None
-        again = Model(model.rule, readout="vote", n_features=model.n_features, dtype=model.dtype)
-        again.add_class(*model.classes)
-        np.copyto(again.state.w, self.w)
-        np.copyto(again.state.bias, self.bias)
-        rng = np.random.RandomState()
-        rng.set_state(self.rng)
-        for _ in range(self.epochs):
-            again.run(table, y, weight, visiting_order(rows, schedule.shuffle, rng))
-        added, steps = again.support.noted() if again.support is not None else (rows, self.bias)
-        if np.ptp(np.abs(steps).max(axis=1)):
-            return None  # steps of different sizes: not a sum of whole examples
-        if many:
-            counts = np.zeros((len(table), len(model.classes)), np.int64)
-            np.add.at(counts, (added, steps.argmin(axis=1)), 1)
-        else:
-            counts = np.bincount(added, minlength=len(table))
-        matrix = table.as_scipy() if table.sparse else table.rows
-        proof = exact_cycle(matrix, y if many else 2 * y - 1, counts, model.rule.fit_intercept)
-        return None if proof is None else counts
-
-
-def visiting_order(in_order: Codes, shuffle: bool | str, rng: np.random.RandomState) -> Codes:
-    """The given order, a fresh permutation, or as many draws with replacement."""
-    if shuffle == "replacement":
-        return in_order[rng.randint(0, max(1, in_order.size), in_order.size)]
-    return rng.permutation(in_order) if shuffle else in_order
-
-
-def smallest_margin(model: Model, w: NDArray[Any], bias: Floats, table: Table, y: Codes, weight: Floats) -> float:
-    """The smallest y·score if these weights put every example strictly on its side, else the first that they do not."""
-    start, size, smallest = 0, 64, math.inf
-    while start < len(table):
-        part = np.arange(start, min(start + size, len(table)))
-        part = part[weight[part] != 0] if weight.size else part
-        smallest = min(smallest, float(margins(model.raw_scores(table, w, bias, part), y[part]).min(initial=math.inf)))
-        if smallest <= 0.0:
-            break
-        start, size = start + size, size * 4
-    return smallest
-
-
-def margins(scores: Floats, y: Codes) -> Floats:
-    """y·s for one weight vector; the lead of the true class over its best rival for many."""
-    if scores.shape[1] == 1:
-        signed: Floats = np.where(y == 1, scores[:, 0], -scores[:, 0])
-        return signed
-    true = scores[np.arange(len(y)), y]
-    others = scores.copy()
-    others[np.arange(len(y)), y] = -math.inf
-    with np.errstate(over="ignore"):  # scores may be finite and yet too far apart for a number
-        lead: Floats = true - others.max(axis=1)
-    return lead
-
-
-def wrong(scores: Floats, y: Codes, on_zero: str) -> NDArray[np.bool_]:
-    """Which examples these scores get wrong, with ties judged as `on_zero` says."""
-    lead = margins(scores, y)
-    if on_zero == "update":
-        return lead <= 0.0
-    mistakes: NDArray[np.bool_] = lead < 0.0
-    if on_zero == "positive":
-        first = (y == 1) if scores.shape[1] == 1 else scores.argmax(axis=1) == y
-        mistakes |= (lead == 0.0) & ~first
-    return mistakes
-
-
-def accuracy(model: Model, table: Table, y: Codes, weight: Floats, rows: Codes) -> float:
-    """The share of some rows that the model's readout predicts rightly."""
-    if model.support is not None:
-        model.support.absorb(table)
-    scores = model.scores(table if rows.size == len(table) else Table(table.take(rows)))
-    right = (scores[:, 0] >= 0) == (y[rows] == 1) if scores.shape[1] == 1 else scores.argmax(axis=1) == y[rows]
-    return float(np.average(right, weights=weight[rows] if weight.size and weight[rows].any() else None))
+    Parameters
+    ----------
+    model, passes, history
+        The model, its examples, and what happened before.
+    cycles : bool, default=True
+        Whether to look for weights that return to earlier ones. Only plain online passes over one block can show that.
+    finished, on_epoch
+        See `run_epochs`.
+    """
+    fresh = not history.epochs
+    start = tuple(numbers.copy() for numbers in model.last()) if fresh else None
+    steps = float(model.state.sums[engine.STEPS])
+    watch = (
+        CycleWatch(model, passes) if cycles and fresh and model.rule.additive and not passes.schedule.by_block else None
+    )
+    run_epochs(passes, passes.schedule, history, watch=watch, finished=finished, on_epoch=on_epoch)
+    if model.support is not None and passes.last is not None and passes.last.whole:
+        model.support.absorb(passes.last.table)
+    w, bias = model.last()
+    if start is not None and start[0].shape == w.shape:
+        history.start_norm = length(*start)
+        history.distance = length(w - start[0], bias - start[1])
+    elif start is not None:  # features or classes were added: they started from 0
+        history.start_norm = length(*start)
+        history.distance = length(w, bias) if history.start_norm == 0.0 else math.inf
+    elif history.start_norm == 0.0:
+        history.distance = length(w, bias)
+    history.steps += float(model.state.sums[engine.STEPS]) - steps
+    history.weighted |= passes.weighted
+    return history

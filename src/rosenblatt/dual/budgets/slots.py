@@ -6,6 +6,7 @@ block a slot's `column` says where its kernel values stand: a slot of the block'
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -17,7 +18,6 @@ from rosenblatt.dual.machine import columns_for, spread
 from rosenblatt.dual.online import TILE, NotFiniteError
 from rosenblatt.dual.rows import Block, Floats, Integers
 from rosenblatt.engine.dual import OnZero, Scheme
-from rosenblatt.training.interrupt import asked_to_stop
 
 Task: TypeAlias = tuple[Floats, Integers, Floats, int, int]
 """A block to learn: its kernel values with the slots and with itself, of shape (B, old + B), labels, weights, scheme, on_zero."""
@@ -117,13 +117,21 @@ class BudgetMachine:
     def committed(self, values: Floats, column: Integers, old: int) -> None:
         """Bring the policy's own records up to date after a block."""
 
-    def learn(self, kernel: Kernel, data: Block, y: Integers, weight: Floats, block_size: int) -> int:
-        """Learn examples in the order received; return the number of mistakes."""
+    def learn(
+        self,
+        kernel: Kernel,
+        data: Block,
+        y: Integers,
+        weight: Floats,
+        block_size: int,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> int:
+        """Learn examples in the order received, until `stop()` after a block; return the number of mistakes."""
         mistakes = 0
         for start in range(0, len(data), block_size):
             block = slice(start, start + block_size)
             mistakes += self._learn_block(kernel, data.take(block), y[block], weight[block])
-            if asked_to_stop():
+            if stop():
                 break
         return mistakes
 

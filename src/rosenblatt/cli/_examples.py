@@ -1,14 +1,11 @@
-"""Epochs over files: from memory where the examples fit, else read again each time.
+"""The examples of files, epoch after epoch: from memory where they fit, else read again each time.
 
-What fits into memory is visited in a fresh order each epoch. What does not is shuffled within the batches of the reader, which
-keeps neighbours apart that were written together, and costs nothing. Every order follows from the seed, the epoch and the
-number of the batch, so a run that was interrupted can go on exactly where it stopped.
+What fits into memory is one block and is visited in the same order as by `fit`. What does not is shuffled within the batches of
+the reader, which separates neighbours that were written together and costs nothing.
 """
 
-import dataclasses
 import signal
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -16,26 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.cli._errors import Usage
-from rosenblatt.cli._scoring import chosen
 from rosenblatt.data.batch import Batch, compact, join
 from rosenblatt.data.sources import Opened
-from rosenblatt.engine import loop
 from rosenblatt.engine.rows import CSR
 from rosenblatt.model.linear import Model
-from rosenblatt.model.matrix import Table
-from rosenblatt.training.history import Epoch, Run
-from rosenblatt.training.progressive import Pupil
-
-__all__ = ["MEMORY", "Epoch", "Examples", "Interrupt", "Run", "learn"]
+from rosenblatt.training.loop import Block
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MEMORY = 64 << 20
-"""So many bytes of examples are kept between epochs."""
-
-PIECE = 1 << 16
-"""So many examples are learned at a stretch: in between, an interrupt can come through and the bar moves."""
+"""The largest size in bytes of examples that are kept between epochs."""
 
 
 class _Waiting(KeyboardInterrupt):
@@ -80,16 +68,6 @@ class Interrupt:
     ) -> None:
         for name, handler in self._before.items():
             signal.signal(name, handler)
-
-
-@dataclasses.dataclass
-class Block:
-    """Examples that are learned together: class numbers (-1: no label), weights or none, and the number of the first one."""
-
-    table: Table
-    codes: Codes
-    weights: Floats
-    first: int
 
 
 class Examples:
@@ -208,7 +186,7 @@ class Examples:
     def _block(self, batch: Any, first: int, whole: bool = False) -> Block:
         codes = self._codes(batch.codes)
         table = batch.table(self.model.n_features, self.model.dtype)
-        return Block(table, codes, self._weights(codes, batch.weights, whole), first)
+        return Block(table, codes, self._weights(codes, batch.weights, whole), first, whole)
 
     def _join(self, batches: list[Any]) -> Block:
         return self._block(join(batches), 0, whole=True)
@@ -218,83 +196,3 @@ def _bytes(batch: Any) -> int:
     """The memory that a batch takes."""
     parts = batch.rows if isinstance(batch.rows, CSR) else (batch.rows,)
     return sum(int(part.nbytes) for part in parts) + 8 * int(batch.codes.size + batch.weights.size)
-
-
-def learn(
-    model: Model,
-    examples: Examples,
-    run: Run,
-    interrupt: Interrupt,
-    on_piece: Callable[[int], None],
-    on_epoch: Callable[[], None],
-) -> None:
-    """Train until the run is finished or interrupted; `run` and the model then say where it stands.
-
-    Parameters
-    ----------
-    model, examples, run, interrupt
-        What learns, from what, how, and when to give up.
-    on_piece : callable
-        Called now and then with the examples learned in this epoch.
-    on_epoch : callable
-        Called after each epoch.
-    """
-    pupil = Pupil(model)
-    counts, sums = model.state.counts, model.state.sums
-    while not (reason := run.finished()):
-        epoch, skip, started = run.current, run.current.examples, time.monotonic()
-        for number, block in enumerate(examples.blocks()):
-            order, held = _visits(run, block, number)
-            if skip >= order.size and skip:  # learned before the run was interrupted
-                skip -= order.size
-                continue
-            epoch.unlabelled += int((block.codes < 0).sum()) if not skip else 0
-            whole = examples.whole is not None
-            if held.size and not whole and not skip:
-                _judge(pupil, block, held, epoch)
-            for start in range(skip, order.size, PIECE):
-                counts, sums = model.state.counts, model.state.sums
-                before, loss, age = counts.copy(), float(sums[loop.LOSS]), float(sums[loop.AGE])
-                piece = order[start : start + PIECE]
-                model.run(block.table, block.codes, block.weights, piece)
-                if model.support is not None:
-                    model.support.absorb(block.table)
-                made = model.state.counts - before
-                epoch.examples += piece.size
-                epoch.mistakes += int(made[loop.MISTAKES])
-                epoch.updates += int(made[loop.UPDATES])
-                epoch.loss += float(model.state.sums[loop.LOSS]) - loss
-                epoch.weight += float(model.state.sums[loop.AGE]) - age
-                on_piece(epoch.examples)
-                if interrupt.asked:
-                    epoch.seconds += time.monotonic() - started
-                    run.stopped = "interrupted"
-                    return
-            skip = 0
-            if held.size and whole:
-                _judge(pupil, block, held, epoch)
-        epoch.seconds += time.monotonic() - started
-        model.state.sums[loop.LOSS] = 0.0
-        run.done.append(epoch)
-        run.current = Epoch()
-        on_epoch()
-        if not epoch.examples or examples.read_once:
-            reason = "read once"
-            break
-    run.stopped = reason
-
-
-def _visits(run: Run, block: Block, number: int) -> tuple[Codes, Codes]:
-    """The rows to learn in their order, and those set aside."""
-    labelled = block.codes >= 0
-    aside = run.aside(block.first, block.codes.size)
-    order = np.flatnonzero(labelled & ~aside)
-    if run.shuffle:
-        order = np.random.default_rng([run.seed, len(run.done), number]).permutation(order)
-    return order, np.flatnonzero(labelled & aside)
-
-
-def _judge(pupil: Pupil, block: Block, held: Codes, epoch: Epoch) -> None:
-    guess = chosen(pupil.scores(block.table, held), len(pupil.model.classes))
-    epoch.held_out += held.size
-    epoch.held_out_mistakes += int((guess != block.codes[held]).sum())

@@ -1,0 +1,149 @@
+"""How long to train: the number of epochs, and the rule that ends training early."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .history import Epoch, History
+from .order import random_state
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """How to train; the parameters of the estimators under the same names.
+
+    Attributes
+    ----------
+    max_iter : int
+        The largest number of epochs.
+    tol, n_iter_no_change
+        Stop when the held-out accuracy, or else the mean loss, has not improved by `tol` for `n_iter_no_change` epochs. None:
+        never.
+    shuffle, seed
+        The visiting order, see `VisitingOrder`.
+    holdout : float
+        The share of the examples that is held out.
+    by_block : bool
+        Whether examples that are all in memory are visited like one block of several, as runs of version 0.1 were.
+    """
+
+    max_iter: int = 1000
+    tol: float | None = 1e-3
+    n_iter_no_change: int = 5
+    shuffle: bool | str = True
+    seed: int = 0
+    holdout: float = 0.0
+    by_block: bool = False
+
+    @classmethod
+    def of(cls, estimator: Any, **changes: Any) -> "Schedule":
+        """The schedule that the parameters of an estimator describe, with changes."""
+        wanted = {
+            "max_iter": estimator.max_iter,
+            "tol": getattr(estimator, "tol", None),
+            "n_iter_no_change": getattr(estimator, "n_iter_no_change", 5),
+            "shuffle": getattr(estimator, "shuffle", False),
+            **changes,
+        }
+        if "seed" not in wanted:
+            seed = getattr(estimator, "random_state", 0)
+            plain = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+            wanted["seed"] = int(seed if plain else random_state(seed).randint(2**31 - 1))
+        if "holdout" not in wanted:
+            early = getattr(estimator, "early_stopping", False)
+            wanted["holdout"] = float(estimator.validation_fraction) if early else 0.0
+        return cls(**wanted)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for the model file."""
+        return {
+            "epochs": self.max_iter,
+            "shuffle": self.shuffle,
+            "seed": self.seed,
+            "holdout": self.holdout,
+            "tol": self.tol,
+            "patience": self.n_iter_no_change,
+            "by_block": self.by_block,
+        }
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> "Schedule":
+        """Read what `to_json` gave."""
+        return cls(
+            saved["epochs"], saved["tol"], saved["patience"], saved["shuffle"], saved["seed"], saved["holdout"],
+            saved.get("by_block", True),
+        )  # fmt: skip
+
+
+@dataclasses.dataclass
+class _Progress:
+    """For how many epochs there has been no improvement."""
+
+    best: float = -math.inf
+    best_readout: float = -math.inf
+    waiting: int = 0
+
+    def note(self, merit: float, tol: float) -> None:
+        self.waiting = 0 if merit > self.best + tol else self.waiting + 1
+        self.best = max(self.best, merit)
+
+    def note_readout(self, accuracy: float | None, tol: float) -> None:
+        """An average lags behind the weights: it may go on improving when they no longer do."""
+        if accuracy is not None and accuracy > self.best_readout + tol:
+            self.best_readout, self.waiting = accuracy, 0
+
+
+class StopRule:
+    """Decides after each epoch whether training ends.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        How long to train.
+    history : History
+        The epochs so far: those of an interrupted run count.
+    merit : callable, default=None
+        How good an epoch was; the negative mean loss by default. A held-out accuracy takes its place.
+    """
+
+    def __init__(self, schedule: Schedule, history: History, merit: Callable[[Epoch], float] | None = None) -> None:
+        self.schedule, self._merit = schedule, merit
+        # Epochs that were judged by held-out examples and by the loss are not compared with each other.
+        self._progress = {True: _Progress(), False: _Progress()}
+        for epoch in history.done:
+            self._note(epoch)
+
+    def _note(self, epoch: Epoch) -> _Progress:
+        held_out = epoch.held_out_accuracy
+        progress, tol = self._progress[held_out is not None], self.schedule.tol
+        if tol is not None:
+            merit = held_out if held_out is not None else self._merit(epoch) if self._merit else -epoch.mean_loss
+            progress.note(merit, tol)
+            progress.note_readout(epoch.readout_accuracy, tol)
+        return progress
+
+    def reason(self, history: History) -> str:
+        """Why no further epoch is needed; empty if one is."""
+        if not history.done or history.current.examples:
+            return ""
+        epoch, schedule = history.done[-1], self.schedule
+        if epoch.mistakes == 0 and epoch.updates == 0:
+            return "no mistakes"
+        waiting = self._progress[epoch.held_out_accuracy is not None].waiting
+        if schedule.tol is not None and waiting >= schedule.n_iter_no_change:
+            return "no improvement"
+        return "epochs" if len(history.done) >= schedule.max_iter else ""
+
+    def after_epoch(self, history: History, readout_accuracy: Callable[[], float | None]) -> str:
+        """The same after one more epoch. `readout_accuracy` is called only if it decides."""
+        epoch = history.done[-1]
+        progress = self._note(epoch)
+        reason = self.reason(history)
+        if reason == "no improvement" and epoch.readout_accuracy is None and self.schedule.tol is not None:
+            epoch.readout_accuracy = readout_accuracy()
+            progress.note_readout(epoch.readout_accuracy, self.schedule.tol)
+            reason = self.reason(history)
+        return reason
