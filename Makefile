@@ -19,6 +19,10 @@ DATA ?=
 # The tests start many processes, none of which should compile the package's modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
+# The first tests compile what the others need: they are shared out by few, so that no two processes compile the same. Tests of
+# clusters and services mostly wait, so that `make test` has one process more than the two processors that it is meant for.
+PROCESSES := --maxschedchunk 4
+
 # The first Python that is new enough and able to make a virtual environment.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -35,10 +39,10 @@ test: $(VENV)/.dev  ## all tests; those of the lab and the service want Chromium
 	@command -v chromium >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
 		{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update --quiet --quiet && \
 		DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet chromium postgresql >/dev/null; } || true
-	@$(BIN)/pytest -n 2 $(ARGS)
+	@$(BIN)/pytest $(PROCESSES) -n 3 $(ARGS)
 
 fast: $(VENV)/.dev  ## the quick tests, with a tenth of the random examples, in under a minute
-	@ROSENBLATT_TESTS=fast $(BIN)/pytest -n 2 -m "not slow" $(ARGS)
+	@ROSENBLATT_TESTS=fast $(BIN)/pytest $(PROCESSES) -n 2 -m "not slow" $(ARGS)
 
 lint: $(VENV)/.dev  ## style, types and the direction of imports
 	$(BIN)/ruff check

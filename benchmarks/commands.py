@@ -10,8 +10,6 @@ from pathlib import Path
 from .files import folder_of_files, write_sparse
 from .harness import SMALLER, Options, Row, measure
 
-__all__ = ["BENCHMARKS"]
-
 OURS = (sys.executable, "-m", "rosenblatt.cli")
 SKLEARN = """
 import sys
@@ -31,7 +29,7 @@ def seconds(*command: str) -> float:
 
 
 def starting(options: Options) -> Iterator[Row]:
-    """Whole processes that do little: the help, and training on 1,000 lines, the kernels compiled before."""
+    """Whole processes with little work: the help, and training on 1,000 lines, with compiled code on disk."""
     yield measure(
         "rosenblatt --help",
         functools.partial(seconds, *OURS, "--help"),
@@ -62,7 +60,7 @@ def starting(options: Options) -> Iterator[Row]:
 
 
 def file_to_model(options: Options) -> Iterator[Row]:
-    """A gigabyte of svmlight text to a model on disk in one pass, as whole processes, beside VW on its own text."""
+    """From a gigabyte of svmlight text to a model on disk in one pass, as whole processes, compared with VW on its own format."""
     with folder_of_files() as folder:
         parts = write_sparse(folder, 100)
         paths = [_repeated(part, options.size(10)) for part in parts]

@@ -19,8 +19,6 @@ import rosenblatt
 from . import data
 from .harness import SMALLER, Options, Row, compare, measure
 
-__all__ = ["BENCHMARKS"]
-
 EPOCHS = 5
 NO_MNIST = "needs --data FOLDER with MNIST's files in FOLDER/mnist"
 
@@ -52,7 +50,7 @@ def repeat(work: Callable[[], Any], times: int) -> None:
 
 
 def dense(options: Options) -> Iterator[Row]:
-    """Dense rows in their order: against the speed of reading X, and against scikit-learn."""
+    """Dense rows in order, compared with the speed of reading X and with scikit-learn."""
     for rows, features, of_reading, times_faster in ((200_000, 100, 0.6, 2.5), (50_000, 784, 0.75, 3.0)):
         X, y = data.dense(options.size(rows), features)
         what = f"{X.shape[0]:,}×{features} float64, {EPOCHS} epochs"
@@ -86,7 +84,7 @@ def sparse(options: Options) -> Iterator[Row]:
 
 
 def classes(options: Options) -> Iterator[Row]:
-    """Ten classes: MNIST, dense and sparse. Ours keeps ten weight vectors in one pass, scikit-learn makes ten passes."""
+    """Ten classes: MNIST, dense and sparse. Ours trains ten weight vectors in one pass; scikit-learn makes ten passes."""
     digits = data.mnist(options.data)
     if digits is None:
         from sklearn.datasets import load_digits
@@ -113,7 +111,7 @@ def classes(options: Options) -> Iterator[Row]:
 
 
 def averaged(options: Options) -> Iterator[Row]:
-    """What the average costs over the last weights."""
+    """The cost of the average, compared with the last weights."""
     sets: list[tuple[str, Any, Any]] = [
         ("dense", *data.dense(options.size(200_000), 100)),
         ("CSR", *data.sparse(options.size(200_000), 75, 50_000)),
@@ -132,7 +130,7 @@ def averaged(options: Options) -> Iterator[Row]:
 
 
 def voted(options: Options) -> Iterator[Row]:
-    """The vote of every weight vector, beside the bare matrix product that it needs."""
+    """The vote of all weight vectors, compared with the matrix product that it needs."""
     mistakes = options.size(5_000)
     X, y = data.random_labels(4 * mistakes, 100)
     learner = rosenblatt.VotedPerceptron(max_iter=1, tol=None, shuffle=False)
@@ -210,7 +208,7 @@ def OwnPerceptron(margin: float, eta0: float = 1.0) -> float:  # noqa: N802 - th
 
 
 def rule(options: Options) -> Iterator[Row]:
-    """A rule of one's own beside the same rule built in."""
+    """A user-defined rule, compared with the same built-in rule."""
     sets: list[tuple[str, Any, Any]] = [
         ("dense", *data.dense(options.size(200_000), 100)),
         ("CSR", *data.sparse(options.size(200_000), 75, 50_000)),
@@ -264,7 +262,7 @@ def fresh(task: str, library: str, kind: str, rows: int) -> dict[str, float]:
 
 
 def first_fit(options: Options) -> Iterator[Row]:
-    """The first fit of a process whose kernels are on disk, imports not counted."""
+    """The first fit of a process with compiled code on disk, without imports."""
     for kind in ("dense", "csr", "classes"):
         answers: list[dict[str, float]] = []
 
@@ -297,7 +295,7 @@ def first_fit(options: Options) -> Iterator[Row]:
 
 
 def memory(options: Options) -> Iterator[Row]:
-    """What a fit adds to the peak memory of a process, as a share of X: far below 1 means that X was not copied."""
+    """The increase of peak memory by a fit, relative to the size of X: far below 1 means that X was not copied."""
     rows = options.size(200_000)
     for kind in ("dense", "csr", "classes"):
         sizes: list[float] = []

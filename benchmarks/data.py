@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-__all__ = ["dense", "mnist", "random_labels", "sparse"]
-
 Labelled = tuple[Any, NDArray[np.int64]]
 
 

@@ -27,8 +27,6 @@ from . import data
 from .harness import SMALLER, Options, Row, compare, measure
 from .one_pass import learn
 
-__all__ = ["BENCHMARKS"]
-
 NONZEROS, FEATURES = 75, 50_000
 COLUMNS = ["age", "income", "job", "text", "label"]
 
@@ -131,7 +129,7 @@ def megabytes_of_process(path: Path) -> float:
 
 
 def parsing(options: Options) -> Iterator[Row]:
-    """svmlight text to rows, nothing learned: seconds for a gigabyte, on one thread and on two."""
+    """Parsing svmlight text without learning: seconds per gigabyte, on one and two threads."""
     with folder_of_files() as folder:
         path, _ = write_sparse(folder, options.size(100))
         size = path.stat().st_size
@@ -154,7 +152,7 @@ def parsing(options: Options) -> Iterator[Row]:
 
 
 def file_to_model(options: Options) -> Iterator[Row]:
-    """svmlight text from opening the file to the model of one pass, beside VW and scikit-learn."""
+    """From svmlight text to a model in one pass, compared with VW and scikit-learn."""
     with folder_of_files() as folder:
         path, vw = write_sparse(folder, options.size(100))
         what = f"{path.stat().st_size / 1e6:.0f} MB, one pass"
@@ -168,7 +166,7 @@ def file_to_model(options: Options) -> Iterator[Row]:
 
 
 def table_to_model(options: Options) -> Iterator[Row]:
-    """CSV with numbers, categories and words to the model of one pass, beside pandas and hashing."""
+    """From CSV with numbers, categories and words to a model in one pass, compared with pandas and hashing."""
     with folder_of_files() as folder:
         path = write_table(folder, options.size(500))
         what = f"CSV, {path.stat().st_size / 1e6:.0f} MB"

@@ -32,11 +32,11 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.dual import Block
 from rosenblatt.dual.functions import Polynomial
 from rosenblatt.dual.machine import Machine
 from rosenblatt.dual.online import TILE
 from rosenblatt.dual.readouts import coefficients, decide, linear_scores, norms
+from rosenblatt.dual.rows import Block
 from rosenblatt.dual.training import BLOCK_SIZE, Epochs
 from rosenblatt.engine.dual import OnZero, Scheme
 from rosenblatt.model.scores import predicted_classes

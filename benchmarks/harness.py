@@ -26,8 +26,6 @@ from rich.table import Table
 
 import rosenblatt
 
-__all__ = ["FASTER", "SMALLER", "Options", "Row", "amount", "compare", "environment", "measure", "show", "write"]
-
 FASTER, SMALLER = "peer / ours", "ours / peer"
 """What a ratio is: how many times as fast we are (a bar is a minimum), or how many times as much we take (a maximum)."""
 

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.data import open_stream
-from rosenblatt.model.linear import Model, Rule
+from rosenblatt.model.linear import Model
+from rosenblatt.model.rule import Rule
 
 from .peak_memory import peak
-
-__all__ = ["learn"]
 
 
 def step(margin: float, eta0: float) -> float:

@@ -7,8 +7,6 @@ from typing import Any
 
 from .harness import FASTER, amount
 
-__all__ = ["make", "write"]
-
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
@@ -30,25 +28,25 @@ HEAD = """<!-- Made by `python -m benchmarks page` from benchmarks/results; do n
 
 # Benchmarks
 
-Every number here is kept, with the single measurements behind it, in `benchmarks/results/*.json`. This page is made from those
-files, and a test fails if the two differ. `make bench` measures again and rewrites both (`make bench DATA=folder` where the real
-data sets lie in a folder; without it, made-up rows stand in). One group alone: `python -m benchmarks peers`.
+All numbers on this page, with the single measurements, are in `benchmarks/results/*.json`. The page is generated from these
+files, and a test fails if the two differ. `make bench` measures again and rewrites both. With `make bench DATA=folder` it uses
+the real data sets in a folder; without it, some are replaced by generated rows. To run one group: `python -m benchmarks peers`.
 
-**How it is measured.** Ours and the peer take turns in one process, so that a busy moment of the machine hits both. Each pair
-gives one ratio; shown are the median ratio and its quartiles. *2× as fast* means that the peer takes twice as long; below 1× we
-are slower. Beside it stands the ratio by processor time, which other work on the machine disturbs less. Where models can be
-compared, their accuracies on rows that they have not seen stand beside the times: a fast fit of a worse model is no win.
+**Method.** This library and the peer run alternately in one process, so that other load on the machine affects both. Each pair
+gives one ratio; the tables show the median ratio and its quartiles. *2× as fast* means that the peer takes twice as long; below
+1× we are slower. The ratio of processor times is less sensitive to other load. Where models can be compared, the tables show
+their accuracies on unseen rows, because a faster fit of a worse model is no improvement.
 """
 
-REMARKS = """The first fit of a process loads compiled kernels from disk, which scikit-learn does not have to. The last weights
-after one pass of a perceptron or of PA depend on the order of the examples; averages or AROW are what one would use.
+REMARKS = """The first fit of a process loads compiled code from disk, which scikit-learn does not need. The last weights
+after one pass of a perceptron or of PA depend on the order of the examples; in practice use an average or AROW.
 """
 
 NOT_MEASURED = """## Not measured
 
-- **olpy** and **LIBOL**: neither is in a package registry (PyPI has no package of either name). LIBOL's published results are
-  compared below instead.
-- **MOA**, **Spark ML** and **cuML**: other settings (a Java stream engine, a cluster, a GPU).
+- **olpy** and **LIBOL**: neither is in a package registry (PyPI has no package of either name). The published results of
+  LIBOL are compared above.
+- **MOA**, **Spark ML** and **cuML**: made for other environments (a Java stream engine, a cluster, a GPU).
 """
 
 
@@ -89,17 +87,17 @@ def _balance(groups: dict[str, Any]) -> str:
     missed = [row for row in judged if not row["met"]]
     return "\n".join([
         "## Wins and losses\n",
-        f"- Of {len(timed)} timings against others we are faster in {ahead}, slower in {behind}; the rest: within {EDGE:.0%}.",
-        f"- Of {len(scored)} pairs of models ours is better in {len(better)}, worse in {len(worse)}; the rest: within {SAME:g}.",
-        f"- Of {len(judged)} bars that we set ourselves {len(judged) - len(missed)} are met.",
+        f"- Of {len(timed)} timings we are faster in {ahead}, slower in {behind}; the others within {EDGE:.0%}.",
+        f"- Of {len(scored)} pairs of models ours is better in {len(better)}, worse in {len(worse)}; the others within {SAME:g}.",
+        f"- Of our {len(judged)} goals {len(judged) - len(missed)} are met.",
         *_listed("Where a peer is faster", (
             f"{row['what']}: {row['peer']} takes {speed:.2g} of the time of {row['ours']}" for row, speed in slower
         )),
         *_listed("Where a peer's model is better", (
             f"{row['what']}: {row['peer']} {row['peer_score']:.4f}, {row['ours']} {row['ours_score']:.4f}" for row in worse
         )),
-        *_listed("Bars that are missed", (
-            f"{row['what']}, {row['ours']} beside {row['peer']}: {_reached(row)}, bar {_bar(row)}" for row in missed
+        *_listed("Missed goals", (
+            f"{row['what']}, {row['ours']} compared with {row['peer']}: {_reached(row)}, goal {_bar(row)}" for row in missed
         )),
         f"\n{REMARKS}",
     ])  # fmt: skip
@@ -150,7 +148,7 @@ def _group(name: str, kept: dict[str, Any]) -> Iterator[str]:
 def _table(rows: list[dict[str, Any]]) -> Iterator[str]:
     scored = any(row.get("ours_score") is not None for row in rows)
     head = ["what", "ours", "peer", "ratio (quartiles)", "by processor time"]
-    head += ["accuracy, ours and peer"] * scored + ["bar"] * any(row["bar"] is not None for row in rows)
+    head += ["accuracy, ours and peer"] * scored + ["goal"] * any(row["bar"] is not None for row in rows)
     yield "| " + " | ".join(head) + " |"
     yield "|" + "---|" * len(head)
     for row in rows:
@@ -182,7 +180,7 @@ def _setting(kept: dict[str, Any]) -> Iterator[str]:
     named = ", ".join(f"{name} {version}" for name, version in versions.items() if version and name != "rosenblatt")
     load = " and ".join(f"{load[0]:.1f}" for load in (machine["load_at_start"], kept.get("load_at_end")) if load)
     yield f"`{kept['command']}` on {kept['made'][:10]}: {machine['cpu']}, {machine['cores']} cores, {machine['system']}; at least"
-    yield f"{kept['repeats']} pairs for a ratio; load before and after {load}; {named}; commit {kept['commit']}.\n"
+    yield f"{kept['repeats']} pairs per ratio; load before and after {load}; {named}; commit {kept['commit']}.\n"
 
 
 # ---- what has a form of its own ----
@@ -191,15 +189,15 @@ def _setting(kept: dict[str, Any]) -> Iterator[str]:
 def _libol(kept: dict[str, Any]) -> Iterator[str]:
     yield "## Against the published comparison of LIBOL\n"
     yield from _setting(kept)
-    yield "Mistake rates of one pass over svmguide3, the mean of 20 orders, tuned as in the manual of LIBOL (table 3), and with"
+    yield "Mistake rates of one pass over svmguide3, mean of 20 orders, tuned as in the manual of LIBOL (table 3), and with"
     yield "our own conventions (a bias; a tie is a mistake).\n"
     yield "| rule | published | ours, LIBOL's conventions | ours | within 0.02 |"
     yield "|---|---|---|---|---|"
     for row in kept["published"]:
         rates = " | ".join(f"{row[side]['rate']:.4f} ± {row[side]['spread']:.4f}" for side in ("libol", "ours"))
         yield f"| {row['rule']} | {row['published']:.3f} | {rates} | {'yes' if row['within 0.02'] else '**no**'} |"
-    yield "\nThe mistake rate of one pass of the learner that the first tenth of a stream chose, beside two peers as they come;"
-    yield "the best rate of each line is bold.\n"
+    yield "\nMistake rates of one pass: the learner chosen on the first tenth of a stream, and two peers with their defaults."
+    yield "The best rate in each row is bold.\n"
     yield "| data | ours, chosen | rate | SGDClassifier(average=True) | VW |"
     yield "|---|---|---|---|---|"
     for row in kept["peers"]:
@@ -211,8 +209,8 @@ def _libol(kept: dict[str, Any]) -> Iterator[str]:
 
 def _service(kept: dict[str, Any]) -> Iterator[str]:
     yield "## The service\n"
-    yield "Load generator and service share the machine; every answer waits for its event to be on disk.\n"
-    yield "| command | measured | bar |"
+    yield "Load generator and service run on the same machine; every answer is sent after its event is on disk.\n"
+    yield "| command | measured | goal |"
     yield "|---|---|---|"
     for name, run in kept.items():
         yield f"| `{run['command']}` | {_SERVED[name.partition(',')[0]](run['result'])} |"
@@ -229,13 +227,13 @@ def _endurance(result: dict[str, Any]) -> str:
 
 _SERVED: dict[str, Callable[[dict[str, Any]], str]] = {
     "pairs": lambda r: (
-        f"{r['pairs_per_second']:,} pairs of predict and reveal a second, p50 {r['p50_ms']} ms, p99 {r['p99_ms']} ms | "
+        f"{r['pairs_per_second']:,} pairs of predict and reveal per second, p50 {r['p50_ms']} ms, p99 {r['p99_ms']} ms | "
         "SQLite: ≥ 2,000, p99 ≤ 25 ms"
     ),
-    "batches": lambda r: f"{r['examples_per_second']:,} examples a second, in JSON lines | SQLite: ≥ 100,000",
+    "batches": lambda r: f"{r['examples_per_second']:,} examples per second, as JSON lines | SQLite: ≥ 100,000",
     "kill": lambda r: (
-        f"{r['kills']} times kill -9: all of {r['confirmed']:,} confirmed examples in the log, weights equal to the last bit | "
-        "200 times, nothing lost"
+        f"{r['kills']} times kill -9: all {r['confirmed']:,} confirmed examples are in the log, weights equal bit for bit | "
+        "200 times without a loss"
     ),
     "endurance": _endurance,
 }
@@ -246,7 +244,7 @@ def _freund_schapire(kept: dict[str, Any]) -> Iterator[str]:
     first = kept["degree 1"]
     yield f"`{first['command']}` on {first['made'][:10]}:"
     yield f"{first['cores']} cores, Python {first['python']}, NumPy {first['numpy']}."
-    yield "Test error of the vote in percent, in brackets what the paper has.\n"
+    yield "Test error of the vote in percent, with that of the paper in brackets.\n"
     degrees = [value["results"] for name, value in kept.items() if name.startswith("degree ")]
     epochs = [result["epochs"] for result in degrees[0]]
     yield "| degree | " + " | ".join(f"T = {count:g}" for count in epochs) + " |"
@@ -261,7 +259,7 @@ def _freund_schapire(kept: dict[str, Any]) -> Iterator[str]:
     if "svc" in kept:
         results = kept["svc"]["results"]
         peer = results["SVC"]
-        yield f"Against scikit-learn's `SVC` of the same kernel (`{kept['svc']['command']}`; one run on a busy machine):\n"
+        yield f"Compared with the `SVC` of scikit-learn, same kernel (`{kept['svc']['command']}`; one run on a busy machine):\n"
         yield "| | processor time | test error | times as fast |"
         yield "|---|---|---|---|"
         for name, one in results.items():

@@ -3,8 +3,6 @@
 import sys
 from pathlib import Path
 
-__all__ = ["peak"]
-
 
 def peak() -> int:
     """The peak of this process's memory. On Linux not `ru_maxrss`, which a process inherits from the one that started it."""

@@ -27,8 +27,6 @@ import rosenblatt
 from . import data
 from .harness import Options, Row, compare, measure
 
-__all__ = ["BENCHMARKS"]
-
 WEKA = Path(os.environ.get("WEKA_JAR", "/usr/share/java/weka.jar"))
 """Weka's own file: in the Debian package `weka`, and inside the source distribution of `python-weka-wrapper3` on PyPI."""
 WEKA_ROWS = 4_000
@@ -122,7 +120,7 @@ def missing(name: str, package: str) -> Row | None:
 
 
 def against_sklearn(options: Options) -> Iterator[Row]:
-    """One pass of the same rule in scikit-learn: Perceptron, and PA-I as SGDClassifier has it."""
+    """One pass of the same rule in scikit-learn: Perceptron, and PA-I with SGDClassifier."""
     once = {"max_iter": 1, "tol": None, "shuffle": False}
     pa = {**once, "loss": "hinge", "penalty": None, "learning_rate": "pa1", "eta0": 1.0}
     sgd = functools.partial(sklearn.linear_model.SGDClassifier, **pa)
@@ -141,7 +139,7 @@ def against_sklearn(options: Options) -> Iterator[Row]:
 
 
 def against_dask_ml(options: Options) -> Iterator[Row]:
-    """One pass of Dask-ML's Incremental over chunks of an array in memory; clusters are measured elsewhere."""
+    """One pass of Dask-ML's Incremental over chunks of an array in memory; clusters are measured separately."""
     if (absent := missing("Dask-ML", "dask_ml")) is not None:
         yield absent
         return
@@ -170,7 +168,7 @@ def against_dask_ml(options: Options) -> Iterator[Row]:
 
 
 def against_river(options: Options) -> Iterator[Row]:
-    """One pass, an example at a time as river has it, ours as one call; the dicts are made before."""
+    """One pass: river one example at a time, ours in one call; creating the dicts is not counted."""
     if (absent := missing("river", "river")) is not None:
         yield absent
         return
@@ -203,7 +201,7 @@ def against_river(options: Options) -> Iterator[Row]:
 
 
 def against_liblinear(options: Options) -> Iterator[Row]:
-    """A good linear model: AROW in one pass against LIBLINEAR's linear SVM, which goes on until it has the best one."""
+    """AROW in one pass, compared with LIBLINEAR's linear SVM, which trains until convergence."""
     if (absent := missing("LIBLINEAR", "liblinear")) is not None:
         yield absent
         return
@@ -224,7 +222,7 @@ def against_liblinear(options: Options) -> Iterator[Row]:
 
 
 def against_vw(options: Options) -> Iterator[Row]:
-    """From text to a model in one pass: VW with the hinge loss and as it comes; we read the same rows as svmlight."""
+    """From text to a model in one pass: VW with the hinge loss and with its defaults; ours reads the same rows as svmlight."""
     if (absent := missing("VW", "vowpalwabbit")) is not None:
         yield absent
         return
@@ -277,7 +275,7 @@ def _arff(path: Path, X: Any, y: Any) -> str:
 
 
 def against_weka(options: Options) -> Iterator[Row]:
-    """Weka's voted perceptron, by its own clock: the start of Java and the reading of the file are not counted."""
+    """Weka's voted perceptron, timed by Weka itself, without starting Java and reading the file."""
     if not WEKA.exists():
         yield Row("Weka", note="Weka was not found: install Debian's package weka, or name its file with WEKA_JAR")
         return

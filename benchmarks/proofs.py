@@ -22,13 +22,11 @@ from . import data
 from .core import fitting
 from .harness import SMALLER, Options, Row, compare
 
-__all__ = ["BENCHMARKS"]
-
 NO_DATA = "needs --data FOLDER with the real sets"
 
 
 def certificate(options: Options) -> Iterator[Row]:
-    """What the certificate of a fit adds to it: the same fit with everything that only serves the certificate left out."""
+    """The cost of the certificate: a fit, compared with the same fit without the certificate."""
     nothing = RunCertificate("undecided", 0, 0, 0, 0.0, (0.0, 0.0), None)
     for name, (X, y) in (
         ("200,000×100 dense", data.dense(options.size(200_000), 100)),
@@ -105,7 +103,7 @@ def status(options: Options) -> Iterator[Row]:
 
 
 def committee(options: Options) -> Iterator[Row]:
-    """A hundred thousand experts, a panel of five: the most mistakes of Winnow over twenty seeds, beside its bound."""
+    """A hundred thousand experts, a panel of five: the most mistakes of Winnow over twenty seeds, compared with its bound."""
     experts, panel, rounds = options.size(100_000), 5, 4_000
     mistakes = [
         float(committee_mistakes(experts, panel, rounds, seed, learners=("winnow",))["winnow"]) for seed in range(20)
@@ -123,7 +121,7 @@ def committee(options: Options) -> Iterator[Row]:
         (min(mistakes) / bound, max(mistakes) / bound),
         bar=1.0,
         met=max(mistakes) <= bound,
-        note="in place of quartiles: the fewest and the most",
+        note="the smallest and largest numbers instead of quartiles",
         ours_all=mistakes,
     )
 

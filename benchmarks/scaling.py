@@ -27,8 +27,6 @@ from rosenblatt.dask._sources import MOST, SHARD_BYTES
 from . import data as made_up
 from .harness import SMALLER, Options, Row, measure
 
-__all__ = ["BENCHMARKS"]
-
 NONZEROS, FEATURES, SHARDS = 75, 1_000_000, 64
 FEWER_FEATURES = 50_000
 """As in the text of the other benchmarks."""
@@ -214,7 +212,7 @@ def speedup(options: Options) -> Iterator[Row]:
     yield Row(
         "for comparison: a loop in Python that hardly touches memory", "2 workers at once", "1 worker",
         ratio=float(np.median(spins)), quartiles=tuple(np.percentile(spins, (25, 75)).tolist()), ours_all=spins,
-        note="what this machine allowed in the same minutes: 2 if nobody else had been using its cores",
+        note="the limit of this machine in the same minutes: 2 without other load on its cores",
     )  # fmt: skip
 
 
@@ -261,7 +259,7 @@ def _share(what: str, shares: list[float], bar: float | None = None) -> Row:
 
 
 def overhead(options: Options) -> Iterator[Row]:
-    """What scheduler, mixing and traffic take of an epoch: 64 shards, 1 million features, on 2 workers."""
+    """The part of an epoch for scheduler, mixing and communication: 64 shards, 1 million features, on 2 workers."""
     import dask
 
     rows = options.size(100_000)
@@ -291,7 +289,7 @@ def adult(folder: Path) -> Any:
 
 
 def accuracy(options: Options) -> Iterator[Row]:
-    """Test errors after 10 epochs on 8 shards beside training on one machine; half a point more is the limit."""
+    """Test errors after 10 epochs on 8 shards, compared with one machine; the limit is half a point more."""
     if options.data is None:
         yield Row("a9a and MNIST", note="not measured: name their folder with --data")
         return
@@ -366,7 +364,7 @@ def peers(options: Options) -> Iterator[Row]:
                 functools.partial(_clock, ours), functools.partial(_clock, theirs(learner)),
                 dataclasses.replace(options, repeats=min(3, options.repeats)), ours="rosenblatt.dask, loading included",
                 peer=f"Dask-ML's Incremental({name}())", bar=3.0 if judged else None,
-                note="" if judged else "our own kernels behind their sequence of blocks",
+                note="" if judged else "our compiled code in their sequence of blocks",
             )  # fmt: skip
 
 
@@ -459,7 +457,7 @@ def simulation(options: Options) -> Iterator[Row]:
             f"{terabytes:g} TB, {features:,.0f} features, {'sparse' if sparse else 'dense'} changes",
             note="seconds of an epoch: "
             + ", ".join(f"{count}: {parts['total']:.3g}" for count, parts in rows.items())
-            + f"; traffic overtakes learning at {crossing or 'more than 100,000'} workers",
+            + f"; sending takes longer than learning from {crossing or 'more than 100,000'} workers",
             ours_all=[parts["total"] for parts in rows.values()],
         )
 
@@ -501,7 +499,7 @@ def measured_rates(options: Options) -> tuple[float, float]:
 
 
 def rates(options: Options) -> Iterator[Row]:
-    """What the simulation starts from."""
+    """The measured rates that the simulation uses."""
     rate, mix = measured_rates(options)
     yield Row("non-zero numbers learned a second, a million features", note=f"{rate:,.0f}", ours_all=[rate])
     yield Row("mixing, for each feature of a shard", note=f"{mix * 1e9:.2f} ns", ours_all=[mix])

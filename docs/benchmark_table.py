@@ -1,4 +1,4 @@
-"""The table of benchmarks in README.md, from benchmarks/results: python docs/benchmark_table.py writes it anew."""
+"""Update the table of benchmarks in README.md from benchmarks/results: python docs/benchmark_table.py."""
 
 import json
 import re
@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 BEGIN, END = "<!-- made by python docs/benchmark_table.py -->\n", "<!-- end -->"
 
-# What to show: the benchmark, how its row begins, and how to say it.
+# Benchmark, beginning of its row, and title in the table.
 SHOWN = (
     ("dense", "200,000×100 float64, 5 epochs", "Perceptron, dense 200,000×100"),
     ("dense", "50,000×784 float64, 5 epochs", "Perceptron, dense 50,000×784"),
@@ -18,13 +18,13 @@ SHOWN = (
     ("classes", "MNIST 60,000×784 CSR, 5 epochs, one core each", "Perceptron, ten classes, MNIST sparse"),
     ("one-by-one", "20,000 examples, 20 features, dicts", "`learn_one`, dicts of 20 features"),
     ("one-by-one", "20,000 examples, 20 features, arrays", "`learn_one`, arrays of 20 features"),
-    ("rule", "200,000×50,000 CSR, 5 epochs", "a rule of your own, sparse"),
+    ("rule", "200,000×50,000 CSR, 5 epochs", "custom rule, sparse"),
     ("first-fit", "first fit, 1,000×20 dense", "first `fit` in a new process, 1,000×20"),
 )
 
 
 def rows() -> list[dict[str, Any]]:
-    """The rows of all files of results that have some."""
+    """Rows of all result files."""
     files = [
         json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "benchmarks/results").glob("*.json"))
     ]
@@ -34,7 +34,7 @@ def rows() -> list[dict[str, Any]]:
 def table() -> str:
     """The table in Markdown."""
     found = {(row["benchmark"], row["what"]): row for row in rows()}
-    lines = ["| what | beside | theirs | ours | ratio | goal |", "|---|---|---|---|---|---|"]
+    lines = ["| benchmark | compared with | theirs | ours | ratio | goal |", "|---|---|---|---|---|---|"]
     for benchmark, what, title in SHOWN:
         row = found[benchmark, what]
         faster = row["kind"] == "peer / ours"
@@ -58,7 +58,7 @@ def _time(seconds: float) -> str:
 
 
 def main() -> None:
-    """Put the table where the old one stands."""
+    """Replace the table in README.md."""
     text = README.read_text(encoding="utf-8")
     pattern = f"(?s)(?<={re.escape(BEGIN)}).*?(?={re.escape(END)})"
     README.write_text(re.sub(pattern, lambda _: f"\n{table()}\n", text), encoding="utf-8")

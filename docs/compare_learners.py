@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import rosenblatt as rb
+from rosenblatt import learners
 
 FILE = Path(__file__).resolve().parent.parent / "benchmarks" / "results" / "accuracy.json"
 LEARNERS = (
@@ -52,6 +53,10 @@ LEARNERS = (
     rb.KernelPerceptron(degree=3, readout="average"),
     ScikitPerceptron(),
 )
+for name in learners.classes():
+    learner = getattr(rb, name)
+    if all(type(one).__name__ != name for one in LEARNERS):
+        LEARNERS += (learner(), *([learner(covariance="full")] if "covariance" in learner().get_params() else []))
 
 
 def main() -> None:

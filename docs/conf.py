@@ -16,7 +16,7 @@ author = PROJECT["authors"][0]["name"]
 project_copyright = author
 release = version = importlib.metadata.version(project)
 
-# The formulas are set by a MathJax that is copied into the pages, so that they read well without a network, too.
+# MathJax is copied into the pages, so that formulas are displayed without a network.
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
@@ -36,7 +36,7 @@ numpydoc_show_inherited_class_members = False
 # A docstring that lists parameters lists all of them (PR01), no others (PR02), and in their order (PR03).
 numpydoc_validation_checks = {"PR01", "PR02", "PR03"}
 numpydoc_validation_overrides = {
-    # What lists none says it in a sentence, or is a record of results that lists its attributes.
+    # A docstring without a list describes the parameters in a sentence, or is a record of results with attributes.
     "PR01": [r"(?m)\A(?![\s\S]*^ *Parameters\n *-+$)"],
     # Learners take their parameters by name only; each has its own first and then those that all have.
     "PR03": [r"Whether to add a constant feature 1, whose weight is `intercept_`"],
@@ -46,7 +46,7 @@ html_theme = "furo"
 html_title = f"{project} {release}"
 html_theme_options = {"navigation_with_keys": True}
 
-# The examples are run in each build, those that have not changed since the last one excepted, and an error in one ends it.
+# Each build runs the examples that have changed since the last one; an error in an example ends the build.
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",

@@ -1,7 +1,8 @@
-"""What the documentation takes from the product while it is built, and what fails the build."""
+"""Directives that insert results and help texts into the pages, and checks that run during the build."""
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,9 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+import rosenblatt
 from docs import checks
+from rosenblatt import learners
 from rosenblatt.cli import app as commands
 from rosenblatt.experiments import CONTENDERS
 
@@ -34,7 +37,7 @@ class _Table(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """The table, with the files noted, so that a page is built again when its numbers change."""
+        """Create the table, and note its files, so that the page is built again when the numbers change."""
         results: dict[str, Any] = {}
         for name in self.files:
             path = RESULTS / name
@@ -43,39 +46,39 @@ class _Table(SphinxDirective):
         lines = list(self.lines(results, self.arguments[0]))
         if not lines:
             raise self.error(f"{self.files} have nothing about {self.arguments[0]!r}")
-        holder = nodes.Element()
-        self.state.nested_parse(StringList(lines, source=str(self.files)), 0, holder)
-        children: list[nodes.Node] = holder.children
-        return children
+        return _parsed(self, lines, str(self.files))
 
     def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
-        """What to show, in Markdown."""
+        """The content, in Markdown."""
         raise NotImplementedError
 
 
 class Measured(_Table):
-    """``{measured} AROW``: how a learner does beside the plain and the averaged perceptron."""
+    """``{measured} AROW``: a learner compared with the plain and the averaged perceptron."""
 
     files = ("libol.json", "accuracy.json")
 
     def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
-        """A table of its accuracy, and if it took part in the comparison one of its mistakes."""
+        """A table of its accuracy, and, if the learner is part of the comparison, one of its mistakes."""
         beside = ["Perceptron()", "AveragedPerceptron()", *["scikit-learn's Perceptron()"] * (about == "Perceptron")]
         mine = [row for row in results["rows"] if row["learner"] == about]
+        if not mine and about in learners.classes():
+            yield "Not measured yet: `python docs/compare_learners.py` does it."
         if not mine:
             return
-        yield "Accuracy in percent on a held-out quarter, mean and standard deviation of ten splits, features scaled to"
+        yield "Accuracy in percent on a held-out quarter: mean and standard deviation over ten splits, features scaled to"
         yield "[−1, 1] (`python docs/compare_learners.py`):"
         yield ""
         data = [name for name in results["data"] if any(name in row for row in mine)]
         yield from _head("", *data)
         for row in mine + [row for row in results["rows"] if row["setting"] in beside and row not in mine]:
             yield _row(f"`{row['setting']}`", *("{:.1f} ± {:.1f}".format(*row[name]) for name in data))
-        contenders = [contender.name for contender in CONTENDERS if contender.learner == about]
+        measured = {entry["name"] for part in results["honest"] for entry in part["standings"]}
+        contenders = [one.name for one in CONTENDERS if one.learner == about and one.name in measured]
         if contenders:
             yield ""
-            yield "Mistakes made before learning in one pass, as a share of the examples, settings chosen on the first tenth"
-            yield "(`python -m benchmarks.libol`; all learners side by side are in [Which learner when](/choosing.md)):"
+            yield "Fraction of mistakes made before learning in one pass, with parameters chosen on the first tenth"
+            yield "(`python -m benchmarks.libol`; [Which learner when](/choosing.md) compares all learners):"
             yield ""
             beside = [name for name in ("averaged perceptron", "most frequent class") if name not in contenders]
             yield from _standings(results["honest"], contenders + beside)
@@ -100,7 +103,7 @@ def _standings(parts: list[dict[str, Any]], names: list[str]) -> Iterator[str]:
 
 
 class PublishedTable(_Table):
-    """``{published} svmguide3`` beside the LIBOL manual's numbers, ``{published} vw`` beside other libraries."""
+    """``{published} svmguide3``: comparison with the LIBOL manual; ``{published} vw``: with other libraries."""
 
     def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
         """One line for each rule, or for each data set."""
@@ -121,7 +124,7 @@ class PublishedTable(_Table):
 
 
 class FreundSchapire(_Table):
-    """``{freund-schapire} vote``: test error on MNIST for each degree and number of epochs, beside the paper's."""
+    """``{freund-schapire} vote``: test error on MNIST for each degree and number of epochs, with that of the paper."""
 
     files = ("freund_schapire.json",)
 
@@ -138,6 +141,14 @@ class FreundSchapire(_Table):
                 yield _row(key.removeprefix("degree "), *cells)
 
 
+def _parsed(directive: SphinxDirective, lines: list[str], source: str) -> list[nodes.Node]:
+    """What these lines of Markdown become on the page."""
+    holder = nodes.Element()
+    directive.state.nested_parse(StringList(lines, source=source), 0, holder)
+    children: list[nodes.Node] = holder.children
+    return children
+
+
 def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
@@ -146,8 +157,43 @@ def _head(*cells: str) -> tuple[str, str]:
     return _row(*cells), _row(*("---" for _ in cells))
 
 
+class Learners(SphinxDirective):
+    """``{learners}``: a table of all learners, each with its page and the first sentence of its docstring."""
+
+    def run(self) -> list[nodes.Node]:
+        """One line for each learner."""
+        lines = list(_head("learner", "in one sentence"))
+        for name, module in learners.classes().items():
+            text = inspect.getdoc(getattr(rosenblatt, name)) or ""
+            lines.append(
+                _row(f"[`{name}`]({module}.md)", " ".join(text.partition("\n\n")[0].split()).removesuffix("."))
+            )
+        return _parsed(self, lines, "docs/extensions.py")
+
+
+class LearnerReference(SphinxDirective):
+    """``{learner-reference}``: the docstrings of all learners, and of the methods that one of them has of its own."""
+
+    def run(self) -> list[nodes.Node]:
+        """One class after the other."""
+        lines = ["```{eval-rst}", ".. currentmodule:: rosenblatt", ""]
+        for name in learners.classes():
+            own = [one for one, value in vars(getattr(rosenblatt, name)).items() if _is_documented(one, value)]
+            lines += [f".. autoclass:: {name}", *([f"   :members: {', '.join(own)}"] if own else [])]
+        return _parsed(self, [*lines, "```"], "docs/extensions.py")
+
+
+def _is_documented(name: str, value: Any) -> bool:
+    """Whether this attribute of a class is a public method or property with a docstring."""
+    return (
+        not name.startswith("_")
+        and bool(inspect.isfunction(value) or isinstance(value, property))
+        and bool(value.__doc__)
+    )
+
+
 class CommandHelp(SphinxDirective):
-    """``{command-help} train``: what ``rosenblatt train --help`` prints."""
+    """``{command-help} train``: the output of ``rosenblatt train --help``."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -191,11 +237,13 @@ def after(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Add all of it to the build."""
+    """Register the directives and checks."""
     app.add_directive("measured", Measured)
     app.add_directive("mistake-rates", MistakeRates)
     app.add_directive("published", PublishedTable)
     app.add_directive("freund-schapire", FreundSchapire)
+    app.add_directive("learners", Learners)
+    app.add_directive("learner-reference", LearnerReference)
     app.add_directive("command-help", CommandHelp)
     app.connect("builder-inited", before)
     app.connect("env-check-consistency", between)

@@ -1,10 +1,10 @@
-"""How the pictures of the gallery look: quiet axes, so that what is drawn stands out."""
+"""Style of the pictures of the gallery: plain axes."""
 
 from typing import Any
 
 
 def gallery_style(gallery_conf: Any = None, file_name: Any = None) -> None:
-    """Set matplotlib's defaults before each example; the arguments are those that sphinx-gallery gives."""
+    """Set matplotlib's defaults before each example; the arguments are those of sphinx-gallery."""
     import matplotlib as mpl
 
     mpl.rcParams.update(

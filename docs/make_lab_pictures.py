@@ -18,7 +18,7 @@ SHOTS = [
 
 
 def main() -> None:
-    """Open the page at three sizes and keep what is to be seen."""
+    """Open the page at three sizes and save screenshots."""
     with Server(0) as server, chromium() as context:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         for name, width, height, theme, preset, action in SHOTS:

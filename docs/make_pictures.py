@@ -15,7 +15,7 @@ FOLDER = Path(__file__).resolve().parent / "_static"
 
 
 def save(display: object, name: str) -> None:
-    """Write one picture, small enough to be kept with the sources."""
+    """Write one picture, small enough for the repository."""
     figure = display.figure_  # type: ignore[attr-defined]
     figure.set_size_inches(5.6, 3.6)
     path = FOLDER / f"{name}.png"
@@ -44,7 +44,7 @@ def scaling() -> object:
 
 
 def main() -> None:
-    """Draw them all."""
+    """Draw all pictures."""
     mpl.use("Agg")
     FOLDER.mkdir(exist_ok=True)
     X, y = load_iris(return_X_y=True)

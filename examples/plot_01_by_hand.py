@@ -2,13 +2,13 @@
 A perceptron by hand
 ====================
 
-The whole algorithm is five lines. Here it learns six points, and every step that it takes is a picture.
+The algorithm is five lines long. In this example it learns six points, and every update is shown as a picture.
 """
 
 # %%
-# Six points, two classes, and a constant feature 1 in front, so that the line need not pass through the origin. The weights
-# begin at zero. Whenever the score :math:`y\,\langle w, x\rangle` of a point is not positive, that point is added to the
-# weights, with its sign.
+# There are six points of two classes. A constant feature 1 comes first, so that the line need not pass through the
+# origin. The weights start at zero. Whenever the margin :math:`y\,\langle w, x\rangle` of a point is not positive,
+# the point, multiplied by its label, is added to the weights.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,9 +34,9 @@ for epoch in range(10):
 print(f"{len(steps)} updates in {epoch + 1} passes, the last without a mistake; w = {w}")
 
 # %%
-# Each picture shows one update. The dashed line is where the weights stood, the solid one where they stand now; the ringed
-# point is the one that was wrong. The arrow is the normal of the line: it turns towards a positive point, and away from a
-# negative one.
+# Each picture shows one update. The dashed line belongs to the weights before the update, the solid line to those
+# after it, and the circle marks the point that was wrong. The arrow is the normal of the line: it turns towards a
+# positive point and away from a negative one.
 
 BLUE, ORANGE = "#0072B2", "#E69F00"
 across = np.array([-4.0, 4.0])
@@ -64,8 +64,8 @@ for number, (ax, (epoch, i, before, after)) in enumerate(zip(axes[0], steps, str
 plt.show()
 
 # %%
-# The library's :class:`~rosenblatt.Perceptron` does the same, and :func:`rosenblatt.trace` writes it down as one would on a
-# blackboard.
+# The :class:`~rosenblatt.Perceptron` of the library gives the same weights, and :func:`rosenblatt.trace` prints the
+# run as in lecture notes.
 
 model = rosenblatt.Perceptron(shuffle=False, tol=None).fit(points, y)
 assert np.array_equal(model.coef_[0], w[1:])

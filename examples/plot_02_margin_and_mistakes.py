@@ -3,13 +3,13 @@ The margin decides how many mistakes
 ====================================
 
 The perceptron makes at most :math:`(R/\gamma)^2` mistakes, where :math:`R` is the length of the longest example and
-:math:`\gamma` the margin: how far the nearest example lies from the best line. Neither the number of examples nor that of
-features matters.
+:math:`\gamma` the margin, the distance of the nearest example from the best line. The bound does not depend on the
+number of examples or features.
 """
 
 # %%
-# Two sets of points on a circle of radius 1, the second with a margin ten times as narrow. The band is the widest that fits
-# between the classes, found and proved by :func:`rosenblatt.certify`.
+# Two sets of points on a circle of radius 1; the margin of the second is ten times smaller. The band is the widest
+# that fits between the classes, found and proved by :func:`rosenblatt.certify`.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,8 +36,8 @@ for ax, margin in zip(axes, (0.3, 0.03), strict=True):
 plt.show()
 
 # %%
-# The same for many margins and twenty seeds each. The run grows as the margin shrinks, and stays below the theorem's line,
-# which is about the worst order in which the worst examples of that margin could come.
+# The same for many margins, with twenty seeds each. The number of mistakes grows as the margin decreases. It stays
+# below the bound, which is for the worst examples of that margin in the worst order.
 
 curves = margin_against_mistakes(margins=(0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02), n_seeds=20)
 display = plots.MarginDisplay(curves).plot()

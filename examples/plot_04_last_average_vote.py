@@ -1,14 +1,14 @@
 """
-Last, average, vote: three ways to read one run
-===============================================
+Last, average, vote: three readouts of one run
+==============================================
 
-On data with noise the last weights of a perceptron are those of the last odd example. Freund and Schapire let all the weight
-vectors of the run vote, or took their average: the same run, read otherwise, and far steadier.
+On noisy data the last weights of a perceptron depend strongly on the last noisy example. Freund and Schapire let all
+weight vectors of the run vote, or use their average. The run is the same, but the predictions are much more stable.
 """
 
 # %%
-# A stream of 4,000 examples with 20 features; every tenth label is wrong. After each 50 examples the three are tried on clean
-# test data.
+# A stream of 4,000 examples with 20 features; every tenth label is wrong. After every 50 examples the three readouts
+# are tested on data with correct labels.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,7 +34,7 @@ for stop in seen:
         errors[name].append(100 * (1 - model.score(X_test, y_test)))
 
 # %%
-# All three make the same updates: only the answers differ.
+# All three make the same updates; only the predictions differ.
 
 counts = {name: model.mistakes_ for name, model in learners.items()}
 print(counts)
@@ -48,5 +48,5 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# The vote has to keep every mistake, and costs one inner product with each to predict. The average needs one extra vector and
-# is as good: take :class:`~rosenblatt.AveragedPerceptron` if in doubt.
+# The vote stores every mistake, and a prediction costs one inner product with each. The average needs only one
+# additional vector and is as good, so :class:`~rosenblatt.AveragedPerceptron` is a good default.

@@ -2,12 +2,12 @@
 The pocket keeps the best
 =========================
 
-On data that no line separates the perceptron never settles: it goes from good weights to bad ones and back. The pocket
-algorithm lets it run, and keeps aside the best weights that it came across.
+If the classes are not linearly separable, the perceptron never stops changing: it goes from good weights to bad ones
+and back. The pocket algorithm runs the perceptron and stores the best weights of the run.
 """
 
 # %%
-# Two overlapping clouds. :func:`rosenblatt.certify` proves that no line separates them.
+# Two overlapping clouds of points. :func:`rosenblatt.certify` proves that no line separates them.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,8 +21,8 @@ X = rng.normal(size=(200, 2)) + 0.9 * y[:, None] * [1.0, 0.5]
 print(rosenblatt.certify(X, y))
 
 # %%
-# A trace of the pocket algorithm has, at every step, the weights of the run and how many mistakes those in the pocket make. On
-# all 200 training examples:
+# At every step the trace of the pocket algorithm contains the weights of the run and the number of mistakes of the
+# weights in the pocket. On all 200 training examples:
 
 
 def training_mistakes(weights):
@@ -47,5 +47,5 @@ right.set(xlabel="", ylabel="", xticks=[], yticks=[])
 plt.show()
 
 # %%
-# The staircase only goes down: that is the ratchet. How near it is to the fewest mistakes possible nobody can say quickly,
-# because `that question is NP-hard <../theory/fewest_mistakes.html>`_.
+# The number of mistakes of the pocket never increases; this is called the ratchet. How close it is to the minimum
+# cannot be computed quickly, because `finding the fewest mistakes is NP-hard <../theory/fewest_mistakes.html>`_.

@@ -2,8 +2,8 @@
 Beyond a straight line: the exclusive or
 ========================================
 
-The problem that ended the first wave of perceptrons: no line has the even corners on one side and the odd ones on the other.
-Two members of the family solve it, one with a kernel, one with company.
+No line separates the even corners of a square from the odd ones. This problem ended the first wave of interest in
+perceptrons. Two learners of this library solve it: one with a kernel, one with several perceptrons.
 """
 
 import matplotlib.pyplot as plt
@@ -18,16 +18,16 @@ X = X[(np.abs(X) > 0.12).all(axis=1)]
 y = np.where(X[:, 0] * X[:, 1] > 0, "even", "odd")
 
 # %%
-# That it cannot be done with a line is not a matter of trying longer. :func:`rosenblatt.certify` shows a point that lies in the
-# convex hulls of both classes, and checks it in exact arithmetic.
+# More training does not help a single line. :func:`rosenblatt.certify` finds a point in the convex hulls of both
+# classes and checks it in exact arithmetic.
 
 certificate = rosenblatt.certify(X, y)
 print(certificate, "\nchecked in exact arithmetic:", certificate.verify())
 
 # %%
-# A polynomial kernel of degree 2 has the product of the two coordinates among its features, and that product is the answer. The
-# radial kernel knows nothing of products and learns the corners from the examples. A committee of perceptrons draws several
-# lines and votes.
+# The features of a polynomial kernel of degree 2 include the product of the two coordinates, and this product is the
+# label. The radial kernel does not contain the product and learns the corners from the examples. A committee of
+# perceptrons uses several lines and a vote.
 
 learners = {
     "a perceptron": Perceptron(max_iter=50, tol=None),

@@ -1,10 +1,10 @@
 """
-A needle in the haystack: Winnow
-================================
+Winnow: few relevant features among many
+========================================
 
-A thousand experts vote on every question. The majority of a secret panel of five is always right, the other 995 know nothing.
-The perceptron adds and has to unlearn every useless expert; Winnow multiplies, and the useful ones stand out after a few dozen
-mistakes.
+A thousand experts vote on every question. The label is the majority of a hidden panel of five; the votes of the other
+995 experts are irrelevant. The perceptron adds the votes of all experts and has to correct the weights of the
+irrelevant ones. Winnow multiplies weights, and the panel stands out after a few dozen mistakes.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,8 @@ perceptron = Perceptron(fit_intercept=False).partial_fit(X, y, classes=[-1, 1])
 print(f"mistakes in 2,000 rounds: Winnow {winnow.mistakes_}, perceptron {perceptron.mistakes_}")
 
 # %%
-# The weights of all thousand experts after the run, the panel's in orange. Winnow's are nearly zero everywhere else.
+# The weights of all thousand experts after the run, those of the panel in orange. All other weights of Winnow are
+# nearly zero.
 
 fig, axes = plt.subplots(2, 1, figsize=(9, 4.6), layout="constrained", sharex=True)
 others = np.setdiff1d(np.arange(1000), panel)
@@ -34,7 +35,7 @@ axes[1].set_xlabel("expert")
 plt.show()
 
 # %%
-# As the number of experts grows, the mistakes of the perceptron grow with it, those of Winnow with its logarithm, both below
+# The mistakes of the perceptron grow with the number of experts, those of Winnow with its logarithm. Both stay below
 # `their bounds <../theory/bounds.html#the-committee>`_.
 
 curves = committee_curves(experts=(30, 100, 300, 1000, 3000), n_seeds=3)

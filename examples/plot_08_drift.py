@@ -1,14 +1,14 @@
 """
-When the world turns: learning from a stream that drifts
-========================================================
+Learning from a stream with drift
+=================================
 
-The direction that separates the classes turns slowly, and once, in the middle, it jumps. Learners that believe in all they have
-ever seen fall behind; those that live in the present follow.
+The direction that separates the classes turns slowly, and in the middle of the stream it changes abruptly. Learners
+that give all past examples the same weight fall behind; learners that depend mostly on recent examples follow.
 """
 
 # %%
-# 20,000 examples, two features that matter and eight that do not. The separating direction goes round the circle twice in all;
-# at 10,000 it is turned around.
+# 20,000 examples with two relevant features and eight irrelevant ones. The separating direction goes round the circle
+# twice in total; at 10,000 it is reversed.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +22,7 @@ angle = 4 * np.pi * np.arange(count) / count + np.where(np.arange(count) >= coun
 y = np.where(X[:, 0] * np.cos(angle) + X[:, 1] * np.sin(angle) > 0, 1, -1)
 
 # %%
-# Predict, then learn, in steps of 50; a step's answers are given before any of it is learned.
+# Predict, then learn, in steps of 50: all examples of a step are predicted before any of them is learned.
 
 learners = {
     "averaged perceptron": AveragedPerceptron(),
@@ -40,10 +40,10 @@ for start in range(0, count, step):
         model.partial_fit(X[part], y[part], classes=[-1, 1])
 
 # %%
-# The share of mistakes among the last 1,000 answers. An average over everything is of no use once the truth has turned away
-# from it, and AROW's variances have shrunk by then: it has made up its mind. (At 12,000 both look good for a moment: the truth
-# has come round to what they learned long before.) The other three follow at a small distance, and are over the jump after some
-# hundred examples.
+# The fraction of mistakes among the last 1,000 predictions. An average over the whole stream is not useful after the
+# direction has changed, and the variances of AROW have become too small for large updates. (Around 12,000 both look
+# good for a short time, because the direction is again the one that they learned before.) The other three follow
+# closely and recover from the jump within a few hundred examples.
 
 fig, ax = plt.subplots(figsize=(10, 5), layout="constrained")
 window = np.ones(1000) / 1000
@@ -52,7 +52,7 @@ for (name, mistakes), colour in zip(wrong.items(), colours, strict=True):
     curve = 100 * np.convolve(mistakes, window, mode="valid")
     ax.plot(np.arange(1000, count + 1), curve, color=colour, linewidth=2, label=f"{name}: {100 * mistakes.mean():.1f}%")
 ax.axvline(count // 2, color="black", linewidth=1, linestyle=":")
-ax.annotate("the truth turns around", (count // 2, 95), xytext=(6, 0), textcoords="offset points", fontsize=10)
+ax.annotate("the direction is reversed", (count // 2, 95), xytext=(6, 0), textcoords="offset points", fontsize=10)
 ax.axhline(50, color="0.8", linewidth=1, zorder=0)
 ax.set(xlabel="examples seen", ylabel="mistakes among the last 1,000, in %", ylim=(0, 100), xlim=(1000, count))
 ax.legend(frameon=False, title="mistakes in all", loc="upper left")

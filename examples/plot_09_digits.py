@@ -2,8 +2,8 @@
 What ten perceptrons see in digits
 ==================================
 
-With many classes every class has a weight vector of its own, and the highest score wins. On images a weight vector is itself an
-image: blue where ink speaks for the digit, orange where it speaks against it.
+With many classes every class has its own weight vector, and the class with the highest score is predicted. For images
+a weight vector is itself an image: blue where ink is evidence for the digit, orange where it is evidence against it.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ for model in models:
     print(f"{type(model).__name__}: {model.score(X_test, y_test):.1%} of {len(y_test)} test images right")
 
 # %%
-# The weights less their mean over the classes, which changes no answer, after a single pass. The last weights are blotchy,
-# since every mistake leaves its print; the average is smoother, and better.
+# The weights after a single pass, minus their mean over the classes, which changes no prediction. The last weights
+# are noisy, because every mistake is visible in them; the average is smoother and more accurate.
 
 ink = LinearSegmentedColormap.from_list("ink", ["#B35A00", "#E69F00", "#FFFFFF", "#0072B2", "#003B66"])
 fig, axes = plt.subplots(3, 10, figsize=(11, 3.9), layout="constrained")
@@ -43,7 +43,7 @@ for ax, title in zip(axes[:, 0], ("mean image", "last weights", "average"), stri
 plt.show()
 
 # %%
-# The test images on which the averaged perceptron is wrong by the most, with its answer and the truth.
+# The test images with the largest errors of the averaged perceptron, with the prediction and the true digit.
 
 scores = models[1].decision_function(X_test)
 lead = scores[np.arange(len(y_test)), y_test] - np.where(np.eye(10, dtype=bool)[y_test], -np.inf, scores).max(axis=1)

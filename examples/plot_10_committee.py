@@ -2,13 +2,13 @@
 Perceptrons in parallel
 =======================
 
-A single perceptron draws a line. Several that look at the same points and vote can enclose a region, and the p-delta rule of
-Auer, Burgsteiner and Maass trains them all with one bit: which way the vote went.
+A single perceptron separates the plane by a line. Several perceptrons that vote can enclose a region. The p-delta
+rule of Auer, Burgsteiner and Maass trains all of them with one bit of information: the result of the vote.
 """
 
 # %%
-# A disc inside a ring, which no line can separate. The thin lines are the single perceptrons; the colours are the majority's
-# answer.
+# A disc inside a ring, which no line can separate. The thin lines are the single perceptrons; the colours show the
+# majority.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -2,8 +2,8 @@ r"""
 Separable or not: the proof in a picture
 ========================================
 
-Either a line separates two classes, or their convex hulls share a point. There is no third case (Gordan 1873), and whichever is
-true can be shown and checked. :func:`rosenblatt.certify` does both.
+Either a line separates two classes, or their convex hulls have a common point. There is no third case (Gordan 1873),
+and both cases can be proved and verified. :func:`rosenblatt.certify` does both.
 """
 
 import matplotlib.pyplot as plt
@@ -18,10 +18,10 @@ apart = rng.normal(size=(28, 2)) + 2.4 * y[:, None] * [1, 0.4]
 together = rng.normal(size=(28, 2)) + 0.7 * y[:, None] * [1, 0.4]
 
 # %%
-# On the left a separator exists. The certificate has it, with the margin in an interval that is closed to a percent. On the
-# right none exists. The proof is a set of weights :math:`\lambda`, one for each example: the mean of the blue points under
-# these weights is the mean of the orange points, so it lies in both hulls. The larger a point is drawn, the larger its weight;
-# all others have none.
+# On the left a separator exists. The certificate contains it, with an interval for the largest margin of a width of
+# one percent. On the right no separator exists. The proof is a set of weights :math:`\lambda`, one for each example:
+# with these weights the mean of the blue points equals the mean of the orange points, so it lies in both hulls. The
+# size of a point shows its weight; all other points have weight 0.
 
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.9), layout="constrained")
 for ax, X in zip(axes, (apart, together), strict=True):
@@ -52,7 +52,7 @@ for ax, X in zip(axes, (apart, together), strict=True):
 plt.show()
 
 # %%
-# Both are re-checked with integers, without rounding. What the certificate of the right-hand set says:
+# Both are verified with integers, without rounding. The certificate of the set on the right:
 
 print(certificate)
 print("checked in exact arithmetic:", certificate.verify(together, y))

@@ -2,8 +2,8 @@
 All learners side by side
 =========================
 
-Every linear learner goes through the same stream, shuffled ten times, and is scored on the answers that it gives before it
-learns. Settings are chosen on the first part of each stream, so nothing is chosen by what it is judged on.
+All linear learners make one pass over the same stream, shuffled ten times, and are scored on the predictions that
+they make before learning. Parameters are chosen on the first part of each stream and scored on the rest.
 """
 
 import matplotlib.pyplot as plt
@@ -18,9 +18,9 @@ comparison = compare(StandardScaler().fit_transform(X), y, repeats=10)
 print(comparison)
 
 # %%
-# Rules that hold their steps back lead, because they keep variances (AROW, SCW), soften the step (PA-II) or average; rules that
-# jump at every mistake come last. The same from a terminal: ``rosenblatt compare DATA``. More sets, and what to take when, are
-# in `Which learner when <../choosing.html>`_.
+# Rules that limit their steps are best, because they keep variances (AROW, SCW), use a softer step (PA-II) or
+# average. Rules that correct every mistake completely come last. The same on the command line: ``rosenblatt compare
+# DATA``. More data sets and recommendations are in `Which learner when <../choosing.html>`_.
 
 display = plots.ComparisonDisplay(comparison).plot()
 display.figure_.set_size_inches(8.4, 6)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.helpers import FAST
+from tests.helpers import AVERAGED, FAST, LOOPS
 
 # The first call of a kernel compiles it, so the time of one example says nothing.
 settings.register_profile("rosenblatt", deadline=None, max_examples=10 if FAST else 100)
@@ -14,14 +14,46 @@ settings.load_profile("rosenblatt")
 LATE = ("lab", "cli", "dask", "serve")
 """Folders whose tests start processes: these find the kernels on disk if the others, which compile them, have come first."""
 
-SLOW = ("cli", "dask", "serve", "test_bad_input.py", "test_docs.py")
-"""What `make fast` leaves out as a whole: processes, clusters and servers, every fault with every learner, every page."""
+SLOW = (
+    "cli/test_commands.py",
+    "cli/test_demo.py",
+    "cli/test_train.py",
+    "dask/test_faults.py",
+    "dask/test_files.py",
+    "dask/test_training.py",
+    "serve/test_client.py",
+    "serve/test_faults.py",
+    "serve/test_http.py",
+    "test_bad_input.py",
+    "test_bits.py",
+    "test_docs.py",
+)
+"""What `make fast` leaves out as a whole: processes, clusters and servers, every fault with every learner, every page. Every
+folder of the package has tests that it runs."""
+
+
+EARLY = ("test_rows_in_batches_are_learned_as_one_by_one", "test_many_records_at_once_are_learned_as_one_by_one")
+"""Tests that compile every kind of loop. Run first, with one learner of each kind, they let several processes compile different
+loops at the same time, and all other tests find them on disk."""
+
+
+def _needs_loops_in_float32(item):
+    """Whether a test compiles loops of another kind than the simplest once more for float32; `make fast` leaves that out."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return "float32" in map(str, parameters.values()) and parameters.get("name") != "Perceptron"
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the slow ones, and bring all into that order."""
-    top = {item: item.path.relative_to(Path(__file__).parent).parts[0] for item in items}
+    """Mark the slow tests, and bring all into that order."""
+    paths = {item: item.path.relative_to(Path(__file__).parent) for item in items}
+    top = {item: path.parts[0] for item, path in paths.items()}
     for item in items:
-        if top[item] in SLOW:
+        if paths[item].as_posix() in SLOW or _needs_loops_in_float32(item):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: LATE.index(top[item]) + 1 if top[item] in LATE else 0)
+
+    def place(item):
+        if getattr(item, "originalname", None) in EARLY:
+            return -2 if item.callspec.params["name"] in (*LOOPS, *AVERAGED) else -1
+        return LATE.index(top[item]) + 1 if top[item] in LATE else 0
+
+    items.sort(key=place)

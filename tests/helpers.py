@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import dataclasses
+import inspect
 import os
 import shutil
 import tempfile
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import rosenblatt as rb
-from rosenblatt.engine import loop
+from rosenblatt import learners
 from tests import oracles
 
 FAST = os.environ.get("ROSENBLATT_TESTS") == "fast"
@@ -52,14 +53,32 @@ WHOLE_SET = {
     "BatchPerceptron": rb.BatchPerceptron(max_iter=20),
     "BatchPerceptron-line-search": rb.BatchPerceptron(max_iter=20, variant="line-search"),
 }
+OF_THEIR_OWN = {"KernelPerceptron", "ParallelPerceptron"}
+"""Learners that have no weight for each feature and class, and tests of their own."""
+
+_NAMED = {type(model).__name__ for model in (STREAMING | WHOLE_SET).values()}
+for _name in sorted(set(learners.classes()) - OF_THEIR_OWN - _NAMED):
+    _learner = getattr(rb, _name)
+    _models = STREAMING if hasattr(_learner, "partial_fit") else WHOLE_SET
+    _models[_name] = _learner()
+    if "covariance" in inspect.signature(_learner).parameters:
+        _models[f"{_name}-full"] = _learner(covariance="full")
 LEARNERS = STREAMING | WHOLE_SET
-"""One or more of every class. Use `sklearn.base.clone`."""
+"""One or more of every class, those that are not named above with their defaults. Use `sklearn.base.clone`."""
+
+SECOND_ORDER = {
+    name: model for name, model in LEARNERS.items() if "variance" in inspect.signature(model._step).parameters
+}
+"""Those that keep a variance for each weight."""
 
 ONE_OF_EACH = {type(model).__name__: name for name, model in reversed(LEARNERS.items())}.values()
 """One name for each class, for what does not depend on parameters."""
 
 LOOPS = ("Perceptron", "Winnow-balanced", "ALMA", "AROW", "AROW-full")
-"""One name for each loop, for float32: that is the business of the loops, and every rule would be compiled once more for it."""
+"""One name for each kind of loop, for what the loops promise and not the rules, such as float32."""
+
+AVERAGED = ("AveragedPerceptron", "ROMMA-aggressive", "SCW-II")
+"""One name for each kind of loop with averages."""
 
 
 def examples(count):
@@ -113,15 +132,14 @@ def memory(estimator):
 def model_memory(model, scratch=False):
     """The part of the model below an estimator. What a pass uses as scratch space is left out."""
     state, d = model.state, model.n_features
-    counts = state.counts.copy()
-    counts[[loop.POSITION, loop.LOGGED]] = 0
+    counters = state.counters.copy()
+    counters.position = counters.logged = 0
     facts = {
         "classes": list(model.classes),
         "class_number": dict(model.class_number),
         "features": None if model.features is None else dict(model.features),
         "n_features": d,
-        "counts": counts.tobytes(),
-        "sums": state.sums.tobytes(),
+        "counters": counters.tobytes(),
     }
     for name in ("w", "v", "u"):
         facts[name] = getattr(state, name)[:d].tobytes()

@@ -16,14 +16,11 @@ from sklearn.exceptions import NotFittedError
 
 import rosenblatt as rb
 from rosenblatt.model.matrix import Table
-from tests.helpers import LEARNERS, ONE_OF_EACH, STREAMING, blobs, csr, differences, memory
+from tests.helpers import LEARNERS, ONE_OF_EACH, SECOND_ORDER, STREAMING, blobs, csr, differences, memory
 
 EACH = pytest.mark.parametrize("name", ONE_OF_EACH)
 EACH_STREAMING = pytest.mark.parametrize("name", [name for name in ONE_OF_EACH if name in STREAMING])
-ALL_CLASSES = [
-    rb.Perceptron, rb.AveragedPerceptron, rb.VotedPerceptron, rb.PocketPerceptron, rb.BatchPerceptron, rb.MarginPerceptron,
-    rb.PassiveAggressive, rb.Winnow, rb.ROMMA, rb.ALMA, rb.SecondOrderPerceptron, rb.AROW, rb.SoftConfidenceWeighted,
-]  # fmt: skip
+ALL_CLASSES = list(dict.fromkeys(type(model) for model in LEARNERS.values()))
 
 
 def before_fit(name, classes=3):
@@ -41,7 +38,7 @@ def spoiled(X, value, row=17, column=2):
     return wrong
 
 
-SMALL_WEIGHTS = {"PA-average", "ROMMA", "ROMMA-aggressive", "ALMA-average", "SOP", "SOP-full", "AROW", "AROW-full"}
+SMALL_WEIGHTS = {"PA-average", "ROMMA", "ROMMA-aggressive", "ALMA-average", *SECOND_ORDER} - {"SCW-I", "SCW-II"}
 """Learners whose weights may stay so small that no finite row has an infinite score."""
 
 FORMS = {"dense": lambda X: X, "sparse": csr, "strided": np.asfortranarray}
@@ -309,7 +306,10 @@ def test_counts(learner, value):
         if parameter not in model.get_params() or (parameter == "max_support" and value is None):
             continue
         model.set_params(**{parameter: value})
-        message = rf"`{parameter}` of {learner.__name__} must be a whole number of at least 1; got {value!r}\. \w+"
+        none = "None or " if parameter == "max_support" else ""
+        message = (
+            rf"`{parameter}` of {learner.__name__} must be {none}a whole number of at least 1; got {value!r}\. \w+"
+        )
         refuses(model, lambda model=model, message=message: model.fit(X, y), message)
 
 

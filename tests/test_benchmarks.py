@@ -39,7 +39,7 @@ def test_a_loss_is_said_where_it_is_seen_first(kept):
     assert "faster in 1, slower in 0" in won
     assert "faster in 0, slower in 1" in lost
     assert "better in 1, worse in 0" in won
-    for heading in ("Where a peer is faster", "Where a peer's model", "Bars that"):
+    for heading in ("Where a peer is faster", "Where a peer's model", "Missed goals"):
         assert losses(won, heading) == "- none"
         assert losses(lost, heading).startswith("- a race")
     assert "**0.5×**" in lost

@@ -2,6 +2,7 @@
 
 import ast
 import gc
+import inspect
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import pytest
 
 import rosenblatt
 from rosenblatt.engine import codegen, jit
+from rosenblatt.engine.loop import passes_of
 from rosenblatt.learners import arow, parallel_perceptron, perceptron, romma
 
 ROOT = Path(__file__).parent.parent
@@ -55,51 +57,51 @@ def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
     assert sorted(path.name for path in cache.iterdir()) == sorted([folder, other])
 
 
-RULES = """
+FITS = """
 import sys, rosenblatt
 from tests.helpers import blobs
 X, y = blobs()
-for name in sys.argv[1:]:
-    print(getattr(rosenblatt, name)(max_iter=2, tol=None, shuffle=False).fit(X, y).coef_.tolist())
+for argument in sys.argv[1:]:
+    name, dtype = argument.split(":")
+    print(getattr(rosenblatt, name)(max_iter=2, tol=None, shuffle=False).fit(X.astype(dtype), y).coef_.tolist())
 """
 
 
-@pytest.mark.slow
-def test_rules_compiled_by_two_processes_are_told_apart_by_a_third(tmp_path):
-    environment = {**os.environ, "ROSENBLATT_CACHE_DIR": str(tmp_path)}
-
-    def run(*names):
-        command = [sys.executable, "-c", RULES, *names]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT)
-        return done.stdout.splitlines()
-
-    alone = run("Perceptron") + run("MarginPerceptron")
-    assert alone[0] != alone[1]
-    assert run("Perceptron", "MarginPerceptron") == alone
+def fits(folder, *names):
+    """The weights of some learners, each with a type, in a new process that keeps compiled code in this folder."""
+    environment = {**os.environ, "ROSENBLATT_CACHE_DIR": str(folder)}
+    command = [sys.executable, "-c", FITS, *names]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT)
+    return done.stdout.splitlines()
 
 
-TYPES = """
-import rosenblatt
-from tests.helpers import blobs
-X, y = blobs()
-for dtype in ("float32", "float64"):
-    print(rosenblatt.Perceptron(max_iter=2, tol=None).fit(X.astype(dtype), y).coef_.tolist())
-"""
+@pytest.fixture(scope="module")
+def first_fit(tmp_path_factory):
+    """A folder with the compiled code of one fit, and its weights."""
+    folder = tmp_path_factory.mktemp("compiled")
+    return folder, fits(folder, "Perceptron:float64")
 
 
 @pytest.mark.slow
-def test_code_for_other_types_than_the_index_says_is_not_run(tmp_path):
-    environment = {**os.environ, "ROSENBLATT_CACHE_DIR": str(tmp_path)}
+def test_a_third_process_tells_apart_rules_compiled_by_two_others(first_fit):
+    """Two rules of one kind, and one of another."""
+    folder, alone = first_fit
+    others = ("MarginPerceptron:float64", "AROW:float64")
+    alone = alone + [weights for rule in others for weights in fits(folder, rule)]
+    assert len(set(alone)) == 3
+    assert fits(folder, "Perceptron:float64", *others) == alone
+
+
+@pytest.mark.slow
+def test_code_for_other_types_than_the_index_says_is_not_run(first_fit, tmp_path):
+    tmp_path = shutil.copytree(first_fit[0], tmp_path / "copy")
 
     def run():
-        command = [sys.executable, "-c", TYPES]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+        return fits(tmp_path, "Perceptron:float32", "Perceptron:float64")
 
     before = run()
-    one, two = sorted(tmp_path.rglob("*.two_classes-*.nbc"))
-    code = one.read_bytes()
+    one, two = sorted(tmp_path.rglob("loop.Additive_rows-*.nbc"))
     shutil.copy(two, one)
-    two.write_bytes(code)
     assert run() == before
 
 
@@ -114,10 +116,15 @@ def imported(path):
 
 def test_the_cache_key_covers_every_source_that_a_kernel_is_made_from():
     steps = [perceptron.step, arow.step, romma.step, parallel_perceptron.step]
-    generated = [codegen.loops_of(step) for step in steps] + [codegen.shared_kernels()]
-    sources = [Path(module.__file__) for module in generated] + list(Path(codegen.__file__).parent.rglob("*.py"))
+    generated = [inspect.getfile(codegen.compile_step(step).__wrapped__) for step in steps]
+    loops = [inspect.getfile(function.py_func) for step in steps for function in passes_of(codegen.kind_of_step(step))]
+    engine = list(Path(codegen.__file__).parent.rglob("*.py"))
+    assert {Path(path) for path in loops} <= set(engine)
+    sources = generated + engine
     found = {name for path in sources for name in imported(path) if name.split(".")[0] == "rosenblatt"}
-    assert {"rosenblatt.engine.rows", "rosenblatt.engine.loop"} <= found, "else nothing was looked at"
+    assert {"rosenblatt.engine.state.Additive", "rosenblatt.engine.jit.uncollected"} <= found, (
+        "else nothing was looked at"
+    )
     assert {name for name in found if not name.startswith("rosenblatt.engine")} == set()
 
 

@@ -13,6 +13,7 @@ import io
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 import warnings
@@ -22,7 +23,9 @@ import pytest
 
 from docs import checks
 from docs.benchmark_table import table
+from rosenblatt import learners
 from rosenblatt.datasets import load_spam
+from tests.cli.helpers import call
 from tests.serve.processes import Server
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,6 +71,7 @@ def elsewhere(tmp_path, monkeypatch):
     """A folder of its own, for pages that write files, and a matplotlib that opens no window."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("COLUMNS", "120")
     yield tmp_path
     with contextlib.suppress(ImportError):
         import matplotlib.pyplot as plt
@@ -125,12 +129,16 @@ def run_console(code, where):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "120"}
     for part in re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
-        script = f'rosenblatt() {{ "{sys.executable}" -m rosenblatt.cli "$@"; }}\n{command}'
-        done = subprocess.run(
-            ["bash", "-c", script], capture_output=True, text=True, env=environment, timeout=600, check=False
-        )
+        program, *arguments = shlex.split(command)
+        if program == "rosenblatt" and not set(command) & set("|<>&;$`*#"):  # a new process would only take longer
+            done = call(*arguments)
+        else:
+            script = f'rosenblatt() {{ "{sys.executable}" -m rosenblatt.cli "$@"; }}\n{command}'
+            done = subprocess.run(
+                ["bash", "-c", script], capture_output=True, text=True, env=environment, timeout=600, check=False
+            )
+            assert done.returncode == 0, f"{where}: {command}\n{done.stderr + done.stdout}"
         shown = done.stderr + done.stdout
-        assert done.returncode == 0, f"{where}: {command}\n{shown}"
         if expected.strip():
             assert_same(shown, expected, f"{where}: {command}")
 
@@ -156,6 +164,8 @@ def test_nothing_is_missing(check):
 def test_every_public_name_is_in_the_reference():
     text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
     described = set(re.findall(r"^\.\. auto\w+:: ((?:rosenblatt\.)?[\w.]+)$", text, re.MULTILINE))
+    if "```{learner-reference}\n" in text:
+        described |= set(learners.classes())
     described |= {f"rosenblatt.{name}" for name in described}
     assert [problem for problem in checks.public_names(described) if problem.count(".") == 2] == []
 

@@ -10,8 +10,9 @@ import pytest
 
 from rosenblatt.learners.perceptron import step
 from rosenblatt.learners.winnow import step as winnow_step
-from rosenblatt.model.linear import Model, Rule
+from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
+from rosenblatt.model.rule import Rule
 from tests.helpers import blobs, csr, differences, model_memory
 
 READOUTS = pytest.mark.parametrize("readout", ["last", "average", "vote"])
@@ -30,7 +31,7 @@ def test_it_needs_no_scikit_learn():
     program = (
         "import sys\n"
         "import numpy as np\n"
-        "from rosenblatt.model import Model, Rule\n"
+        "from rosenblatt.model.linear import Model, Rule\n"
         "from rosenblatt.model.matrix import Table\n"
         "import rosenblatt\n"
         "assert 'sklearn' not in sys.modules, 'scikit-learn was imported'\n"

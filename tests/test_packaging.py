@@ -1,6 +1,7 @@
 """What is built holds what it should and nothing else; what it declares is what it needs."""
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -44,10 +45,24 @@ def known_files():
     return {name for name in listing.splitlines() if (ROOT / name).exists()}
 
 
+def test_type_checkers_see_every_public_name(built):
+    """The learners are found at run time; in the wheel a stub lists them."""
+    stub = built[0]["rosenblatt/__init__.pyi"].decode()
+    listed = {
+        name: f"{home}.{name}" for home, name in re.findall(r"^from (\S+) import (\w+) as \2$", stub, re.MULTILINE)
+    }
+    assert set(listed) == set(rosenblatt.__all__)
+    for name, place in listed.items():
+        module, _, attribute = place.rpartition(".")
+        assert getattr(importlib.import_module(module), attribute) is getattr(rosenblatt, name)
+    compile(stub, "__init__.pyi", "exec")
+
+
 def test_the_wheel_holds_the_package_and_nothing_else(built, known_files):
     inside, _ = built
     package = {name for name in inside if ".dist-info/" not in name}
-    assert package == {name.removeprefix("src/") for name in known_files if name.startswith("src/")}
+    stub = "rosenblatt/__init__.pyi"
+    assert package == {stub, *(name.removeprefix("src/") for name in known_files if name.startswith("src/"))}
     for name in (
         "py.typed",
         "datasets/spam.csv.gz",

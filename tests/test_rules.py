@@ -35,7 +35,7 @@ def test_the_same_step_gives_the_same_model(name):
         X, y = blobs(60, 9, classes, seed=1)
         mine, theirs = (clone(model).partial_fit(X, y) for model in (own, built_in))
         # The loss of examples beyond the target is not known to a rule without one.
-        mine.model_.state.sums[0] = theirs.model_.state.sums[0] = 0.0
+        mine.model_.state.counters.loss = theirs.model_.state.counters.loss = 0.0
         assert_same_model(mine, theirs)
         assert np.array_equal(mine.predict(X), theirs.predict(X))
     if name == "Plain":
@@ -194,7 +194,7 @@ from rosenblatt.engine.codegen import compile_step
 X = np.arange(40.0).reshape(10, 4) - 20
 model = my_rules.Mine(C=0.25).fit(X, np.arange(10) % 2)
 step = compile_step(my_rules.Mine._step)
-misses = [sum(k.stats.cache_misses.values()) for k in vars(model.model_._kernels).values() if hasattr(k, "stats")]
+misses = [sum(k.stats.cache_misses.values()) for k in model.model_._passes]
 print(json.dumps([step.cache_hits, sum(misses), model.coef_.tolist(), step.__wrapped__.__code__.co_filename]))
 """
 
@@ -241,10 +241,10 @@ def test_it_is_kept_on_disk_across_processes(tmp_path):
 
 def test_rules_of_a_kind_share_their_loops():
     loops = [
-        model.partial_fit(*blobs()).model_._kernels for model in (rb.Perceptron(), rb.PassiveAggressive(), rb.Winnow())
+        model.partial_fit(*blobs()).model_._passes for model in (rb.Perceptron(), rb.PassiveAggressive(), rb.Winnow())
     ]
     assert loops[0] is loops[1] is loops[2]
-    assert rb.AROW().partial_fit(*blobs()).model_._kernels is not loops[0]
+    assert rb.AROW().partial_fit(*blobs()).model_._passes is not loops[0]
 
 
 def checked(margin):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from rosenblatt import AveragedPerceptron, Perceptron, VotedPerceptron
-from rosenblatt.engine.loop import MISTAKES
 from rosenblatt.learners.perceptron import step
-from rosenblatt.model.linear import Model, Rule
+from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
+from rosenblatt.model.rule import Rule
 from rosenblatt.theory import bounds, certify, margin
 
 CASES = json.loads((Path(__file__).parent / "data" / "worked_examples.json").read_text(encoding="utf-8"))
@@ -73,7 +73,7 @@ class TestBinaryPasses:
             bias_first = [intercept[0]] if case.get("bias") == "first" else []
             assert [*bias_first, *coef[0]] == case["weights_after"][t]
             mistakes += case["mistake"][t]
-            assert model.state.counts[MISTAKES] == mistakes
+            assert model.state.counters.mistakes == mistakes
 
 
 def binary_passes_with(key):

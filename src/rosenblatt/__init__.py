@@ -7,80 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from rosenblatt._version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from rosenblatt.data import read, stream
-    from rosenblatt.estimators.custom_rule import rule
-    from rosenblatt.learners._load import load
-    from rosenblatt.learners.alma import ALMA
-    from rosenblatt.learners.arow import AROW
-    from rosenblatt.learners.averaged_perceptron import AveragedPerceptron
-    from rosenblatt.learners.batch_perceptron import BatchPerceptron
-    from rosenblatt.learners.kernel_perceptron import KernelPerceptron
-    from rosenblatt.learners.margin_perceptron import MarginPerceptron
-    from rosenblatt.learners.parallel_perceptron import ParallelPerceptron
-    from rosenblatt.learners.passive_aggressive import PassiveAggressive
-    from rosenblatt.learners.perceptron import Perceptron
-    from rosenblatt.learners.pocket_perceptron import PocketPerceptron
-    from rosenblatt.learners.romma import ROMMA
-    from rosenblatt.learners.second_order_perceptron import SecondOrderPerceptron
-    from rosenblatt.learners.soft_confidence_weighted import SoftConfidenceWeighted
-    from rosenblatt.learners.voted_perceptron import VotedPerceptron
-    from rosenblatt.learners.winnow import Winnow
-    from rosenblatt.serve.client import AsyncClient, Client
-    from rosenblatt.theory import Certificate, certify, margin
-    from rosenblatt.trace import Trace, trace
-    from rosenblatt.training.progressive import progressive
-
-__all__ = [
-    "ALMA",
-    "AROW",
-    "ROMMA",
-    "AsyncClient",
-    "AveragedPerceptron",
-    "BatchPerceptron",
-    "Certificate",
-    "Client",
-    "KernelPerceptron",
-    "MarginPerceptron",
-    "ParallelPerceptron",
-    "PassiveAggressive",
-    "Perceptron",
-    "PocketPerceptron",
-    "SecondOrderPerceptron",
-    "SoftConfidenceWeighted",
-    "Trace",
-    "VotedPerceptron",
-    "Winnow",
-    "certify",
-    "load",
-    "margin",
-    "progressive",
-    "read",
-    "rule",
-    "stream",
-    "trace",
-]
+if TYPE_CHECKING:  # the function, not the folder of the same name
+    from rosenblatt.trace import trace as trace
 
 _HOME = {
-    "ALMA": "learners.alma",
-    "AROW": "learners.arow",
     "AsyncClient": "serve.client",
-    "AveragedPerceptron": "learners.averaged_perceptron",
-    "BatchPerceptron": "learners.batch_perceptron",
     "Certificate": "theory",
     "Client": "serve.client",
-    "KernelPerceptron": "learners.kernel_perceptron",
-    "MarginPerceptron": "learners.margin_perceptron",
-    "ParallelPerceptron": "learners.parallel_perceptron",
-    "PassiveAggressive": "learners.passive_aggressive",
-    "Perceptron": "learners.perceptron",
-    "PocketPerceptron": "learners.pocket_perceptron",
-    "ROMMA": "learners.romma",
-    "SecondOrderPerceptron": "learners.second_order_perceptron",
-    "SoftConfidenceWeighted": "learners.soft_confidence_weighted",
     "Trace": "trace",
-    "VotedPerceptron": "learners.voted_perceptron",
-    "Winnow": "learners.winnow",
     "certify": "theory",
     "load": "learners._load",
     "margin": "theory",
@@ -90,6 +24,7 @@ _HOME = {
     "stream": "data",
     "trace": "trace",
 }
+"""The public names that are not learners, each with its module. The learners are found by their files."""
 
 
 class _Package(types.ModuleType):
@@ -104,14 +39,25 @@ class _Package(types.ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
+def _homes() -> dict[str, str]:
+    """Every public name with its module."""
+    from rosenblatt.learners import classes
+
+    return {**_HOME, **{learner: f"learners.{module}" for learner, module in classes().items()}}
+
+
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, so that importing the package costs nothing."""
-    if name not in _HOME:
+    if name == "__all__":
+        return sorted(_homes())
+    # All learners begin with a capital: nothing is read when a subpackage is imported.
+    home = _HOME.get(name) or (_homes().get(name) if name[:1].isupper() else None)
+    if home is None:
         raise AttributeError(f"module 'rosenblatt' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    value = getattr(importlib.import_module(f".{home}", __name__), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), "__all__", *_homes()})

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from importlib import metadata, resources
 from pathlib import Path
 
-__all__ = ["main"]
-
 
 class Wrong(Exception):  # noqa: N818 - said to users
     """A part that does not do what it should."""

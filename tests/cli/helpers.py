@@ -1,10 +1,15 @@
 """Files to try the commands on, and a way to call them."""
 
+import fcntl
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
+import termios
+import threading
+import time
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -36,6 +41,51 @@ def process(*arguments, **options):
         [sys.executable, "-m", "rosenblatt.cli", *map(str, arguments)], stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": source}, **{"stdout": subprocess.PIPE, **options},
     )  # fmt: skip
+
+
+def call_interrupted(number, *arguments):
+    """Run a training inside this process that would never end, and send it a signal once it has been learning for a while.
+
+    It has when a third of a second of processor time has gone since it began to catch signals. What is compiled has to be
+    compiled before.
+    """
+    usual, ended = signal.getsignal(signal.SIGINT), threading.Event()
+
+    def send():
+        while signal.getsignal(signal.SIGINT) is usual:
+            if ended.wait(0.005):
+                return
+        began = time.process_time()
+        while time.process_time() < began + 0.3:
+            if ended.wait(0.005):
+                return
+        os.kill(os.getpid(), number)
+        if not ended.wait(30):
+            os.kill(os.getpid(), number)  # a second signal ends what the first did not
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        return call(*arguments, code=130)
+    finally:
+        ended.set()
+        sender.join()
+
+
+def wait_until_it_waits(running, seconds=60):
+    """Wait until a process has read all that was written to it and does nothing any more."""
+    deadline, before = time.monotonic() + seconds, None
+    while time.monotonic() < deadline:
+        unread = int.from_bytes(fcntl.ioctl(running.stdin, termios.FIONREAD, bytes(4)), sys.byteorder)
+        stats = [
+            task.read_text().rpartition(")")[2].split() for task in Path(f"/proc/{running.pid}/task").glob("*/stat")
+        ]
+        now = unread, {stat[0] for stat in stats}, sum(int(stat[11]) + int(stat[12]) for stat in stats)
+        if now == before and now[:2] == (0, {"S"}):
+            return
+        before = now
+        time.sleep(0.1)
+    raise TimeoutError(f"it still works: {before}")
 
 
 def numbers(path, count=300, seed=0, classes=("no", "yes"), header=True):

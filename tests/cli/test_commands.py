@@ -4,7 +4,6 @@ import json
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 import rosenblatt as rb
-from tests.cli.helpers import answer, call, numbers, process, svmlight
+from tests.cli.helpers import answer, call, numbers, process, svmlight, wait_until_it_waits
 
 COMMANDS = ["train", "predict", "evaluate", "stream", "inspect", "trace", "certify", "demo"]
 
@@ -320,7 +319,7 @@ def test_an_interrupted_stream_does_not_wait_for_more(tmp_path):
     for line in running.stdout:
         if line.split()[0] == "256":
             break
-    time.sleep(1)  # it has learned all and waits
+    wait_until_it_waits(running)
     running.send_signal(signal.SIGINT)
     running.wait(timeout=30)
     _, errors = running.communicate()

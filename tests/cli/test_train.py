@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,16 @@ import pytest
 import rosenblatt as rb
 from rosenblatt.cli import _examples
 from rosenblatt.training.order import held_out
-from tests.cli.helpers import answer, call, mails, numbers, process, svmlight
+from tests.cli.helpers import (
+    answer,
+    call,
+    call_interrupted,
+    mails,
+    numbers,
+    process,
+    svmlight,
+    wait_until_it_waits,
+)
 from tests.helpers import assert_same_model, unreadable
 
 
@@ -354,15 +362,11 @@ def test_a_real_interrupt_saves_what_was_learned(tmp_path, model):
 def test_an_interrupt_of_a_learner_of_whole_sets(learner, signal_sent, tmp_path, model):
     path, rng = tmp_path / "noise.csv", random.Random(0)
     path.write_text("".join(f"{rng.gauss(0, 1)},{rng.gauss(0, 1)},{rng.choice('ab')}\n" for _ in range(2000)))
-    running = process("train", path, "-m", model, "--epochs", 10_000_000, "-a", *learner)
-    running.stderr.readline()  # what it reads
-    time.sleep(3)
-    running.send_signal(signal_sent)
-    output, errors = running.communicate(timeout=30)
-    assert running.returncode == 130, errors
-    assert f"{model} holds what was learned so far" in errors
-    assert "can only be trained anew" in errors
-    assert "ended by: interrupted" in output
+    call("train", path, "-m", tmp_path / "compiled.model", "--epochs", 1, "-a", *learner)
+    result = call_interrupted(signal_sent, "train", path, "-m", model, "--epochs", 10_000_000, "-a", *learner)
+    assert f"{model} holds what was learned so far" in result.stderr
+    assert "can only be trained anew" in result.stderr
+    assert "ended by: interrupted" in result.stdout
     assert rb.load(model).mistakes_ > 0
 
 
@@ -382,8 +386,7 @@ def test_an_interrupt_while_standard_input_is_waited_for(tmp_path, model):
     running = process("train", "-", "--format", "svmlight", "-m", model, stdin=subprocess.PIPE)
     running.stdin.write(path.read_text() + "+1 3:1 4:")  # the rest of the line is yet to come
     running.stdin.flush()
-    running.stderr.readline()
-    time.sleep(3)
+    wait_until_it_waits(running)
     running.send_signal(signal.SIGINT)
     running.wait(timeout=30)
     output, errors = running.communicate()
@@ -397,8 +400,7 @@ def test_an_interrupt_before_anything_is_learned(tmp_path, model):
     running = process("train", "-", "--format", "svmlight", "-m", model, "-a", "pocket", stdin=subprocess.PIPE)
     running.stdin.write("1 1:2\n-1 1:1\n")
     running.stdin.flush()
-    running.stderr.readline()
-    time.sleep(1)
+    wait_until_it_waits(running)
     running.send_signal(signal.SIGTERM)
     assert "before anything was learned" in running.communicate(timeout=30)[1]
     assert running.returncode == 130
@@ -509,13 +511,20 @@ def test_large_numbers_get_a_hint(tmp_path, model):
     assert "--standardize" not in call("train", path, "-m", model, "--standardize").stderr
 
 
-def test_learners_are_loaded_without_scikit_learn(tmp_path):
-    path, model = svmlight(tmp_path / "data.svm"), tmp_path / "a.model"
-    script = (
-        "import sys\nfrom rosenblatt.cli import main\n"
-        f"sys.argv = ['rosenblatt', 'train', {str(path)!r}, '-m', {str(model)!r}, '-q']\n"
-        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
-        "heavy = {'sklearn', 'pandas', 'scipy.linalg', 'scipy.sparse', 'matplotlib', 'rich.console'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
+@pytest.mark.parametrize("kind", ["svm", "csv"])
+def test_commands_load_no_heavy_library(tmp_path, kind):
+    path, model = tmp_path / f"data.{kind}", tmp_path / "a.model"
+    if kind == "svm":
+        svmlight(path)
+    else:
+        path.write_text("size,colour,label\n1,red,yes\n2,blue,no\n,red,yes\n")
+    for command in (["train", path, "-m", model, "-q"], ["predict", model, path]):
+        script = (
+            "import sys\nfrom rosenblatt.cli import main\n"
+            f"sys.argv = {['rosenblatt', *map(str, command)]!r}\n"
+            "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
+            "heavy = {'sklearn', 'pandas', 'scipy.linalg', 'scipy.sparse', 'matplotlib', 'rich.console'} & set(sys.modules)\n"
+            "assert not heavy, heavy\n"
+            "import pandas, scipy.linalg  # they are there for those who ask\n"
+        )
+        subprocess.run([sys.executable, "-c", script], check=True)

@@ -18,6 +18,7 @@ import rosenblatt.dask as rd
 from rosenblatt.dask import _awaiting, _cluster, _data, _fit, _sources, _training
 from rosenblatt.data import BadData
 from tests.cli.helpers import call, svmlight
+from tests.forked import Forked
 from tests.helpers import assert_same_model, blobs
 
 distributed = pytest.importorskip("distributed")
@@ -57,22 +58,24 @@ WORKER = ("dask_worker", "--no-nanny", "--nthreads", "1", "--death-timeout", "60
 
 def start(place, program, *arguments, first=""):
     """Start a scheduler or a worker as one does on a machine; `first` is Python that runs there before anything else."""
-    command = [sys.executable, "-m", f"distributed.cli.{program}", "--scheduler-file", str(place), "--no-dashboard"]
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if first:
-        folder = place.parent / f"{program} with another start"
-        folder.mkdir()
-        (folder / "sitecustomize.py").write_text(first)
-        paths.insert(0, str(folder))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    module, arguments = f"distributed.cli.{program}", ["--scheduler-file", str(place), "--no-dashboard", *arguments]
+    if not first:
+        return Forked(module, arguments)
+    folder = place.parent / f"{program} with another start"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(first)
+    paths = [str(folder), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     return subprocess.Popen(
-        [*command, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+        [sys.executable, "-m", module, *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
     )
 
 
 @contextlib.contextmanager
 def machines(place, count, **first):
-    """A scheduler and workers on machines, where nobody starts them again: a client, and the processes."""
+    """A scheduler and workers that are not restarted when they end: a client, and the processes."""
     scheduler = start(place, "dask_scheduler", "--port", "0", first=first.get("scheduler", ""))
     workers = [start(place, *WORKER, first=first.get("worker", "")) for _ in range(count)]
     try:
@@ -213,19 +216,19 @@ def test_all_workers_lost_and_none_comes(in_epoch, monkeypatch, tmp_path, data):
 
 def test_patience_begins_when_workers_are_missed(monkeypatch, tmp_path):
     """Not when somebody last looked, which may be long ago."""
-    monkeypatch.setattr(_awaiting, "seconds_without_workers", lambda: 1.0)
-    monkeypatch.setattr(_awaiting, "SILENCE", 2.0)
+    monkeypatch.setattr(_awaiting, "seconds_without_workers", lambda: 0.5)
+    monkeypatch.setattr(_awaiting, "SILENCE", 1.0)
     with machines(tmp_path / "scheduler.json", 1) as (own, _, (worker,)):
         awaiting = _awaiting.Awaiting(own)
         awaiting.tend()
         worker.kill()
         while own.nthreads():
-            time.sleep(0.1)
-        time.sleep(2.0)
+            time.sleep(0.05)
+        time.sleep(1.0)  # longer than the patience, and so long that tending counts as having stopped
         missed = time.monotonic()
         with pytest.raises(rd.ClusterError, match="lost all of its own"):
             list(awaiting.each([own.submit(abs, -1)]))
-        assert time.monotonic() - missed > 0.9
+        assert time.monotonic() - missed > 0.4
 
 
 def _fails(error):
@@ -354,8 +357,8 @@ def test_what_is_to_stay_with_a_worker_is_not_given_back(client):
     """Dask would: who has the parts is idle, and by what it knows of such tasks they take longer than sending them does."""
 
     def part(number):
-        time.sleep(0.2)
-        return np.full(2_000_000, float(number))
+        time.sleep(0.1)
+        return np.full(1_000_000, float(number))
 
     client.wait_for_workers(2)
     here, there = sorted(client.nthreads())
@@ -412,6 +415,7 @@ def test_a_worker_lost_while_it_is_given_shards(expected, monkeypatch, tmp_path)
             if stay and not lost:
                 lost.append(own.run(os.getpid, workers=[other])[other])
                 os.kill(lost[0], signal.SIGKILL)
+                own.run(lame, 0.0, workers=[slow])  # it has been slow for long enough
             return real(*arguments, stay=stay, **options)
 
         monkeypatch.setattr(_data.Data, "submit", submit)
@@ -448,7 +452,7 @@ sys.meta_path.insert(0, Nothing())
 OTHER_VERSION = """
 import rosenblatt
 
-rosenblatt.__version__ = "0.0.1"
+rosenblatt._version.__version__ = "0.0.1"
 """
 
 

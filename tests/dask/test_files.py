@@ -13,6 +13,7 @@ import rosenblatt.dask as rd
 from rosenblatt.data import BadData, open_stream, spans
 from tests.cli.helpers import answer, call, numbers, svmlight
 from tests.helpers import assert_same_model
+from tests.old_model_cases import FOLDER, resumed_on_cluster
 
 pytest.importorskip("distributed")
 
@@ -318,3 +319,8 @@ def test_an_option_of_reading_that_there_is_not(client, tmp_path):
     path.write_text("1 1:1\n-1 2:1\n")
     with pytest.raises(ValueError, match=r"`reading` must have options of open_stream \(format, .*; got 'labels'"):
         rd.Perceptron().fit(path, client=client, reading={"labels": 0})
+
+
+def test_a_run_of_an_earlier_version_goes_on(client, tmp_path):
+    stored = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))["dask"]["resumed"]
+    assert resumed_on_cluster(FOLDER / "dask.model", tmp_path / "copy.model", client) == stored

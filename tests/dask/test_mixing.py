@@ -1,6 +1,7 @@
 """What workers compute and how it is mixed, without a cluster: the very functions that its tasks call."""
 
 import itertools
+import pickle
 import uuid
 
 import numpy as np
@@ -10,13 +11,15 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import rosenblatt as rb
-from rosenblatt.dask import _epochs, _mixing
+import rosenblatt.dask as rd
+from rosenblatt import learners
+from rosenblatt.dask import _epochs, _estimators, _mixing
+from rosenblatt.dask._agreement import can_be_mixed
 from rosenblatt.dask._epochs import Order, Recipe, learn_shards
 from rosenblatt.dask._loading import load_table
 from rosenblatt.dask._mixing import coordinates_of
 from rosenblatt.dask._partials import Packed, add_partials, changes, dense, pack, unpack_into
 from rosenblatt.dask._shards import Shard, facts_of, settle
-from rosenblatt.engine import loop
 from rosenblatt.experiments import separable_examples
 from rosenblatt.theory import bounds, weighted_mistakes
 from rosenblatt.training.history import Epoch, History
@@ -24,6 +27,25 @@ from rosenblatt.training.schedule import Schedule, StopRule
 from tests.helpers import blobs, csr, examples
 
 NONE = np.zeros(0)
+
+
+def test_every_learner_that_can_be_mixed_has_an_estimator_for_clusters(monkeypatch):
+    monkeypatch.delattr(_estimators, "AROW")  # now it is a learner that has no class there, such as a new one
+    monkeypatch.delitem(vars(rd), "AROW", raising=False)
+    made = []
+    for name in learners.classes():
+        if can_be_mixed(getattr(rb, name)):
+            made.append(getattr(rd, name))
+        else:
+            with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+                getattr(rd, name)
+    assert len(made) >= 11
+    for learner in made:
+        local = getattr(rb, learner.__name__)
+        assert issubclass(learner, local)
+        assert set(learner().get_params()) == {*local().get_params(), "mixing", "shards"}
+        copied = pickle.loads(pickle.dumps(learner(shards=3)))
+        assert copied.get_params() == learner(shards=3).get_params()
 
 
 def shards_of(X, codes, cuts):
@@ -96,7 +118,7 @@ def test_the_mixture_is_the_mean_of_the_runs(estimator, mixing):
     for number, mean in enumerate(natural(mixed)):
         expected = sum(share * natural(model)[number] for share, model in zip(shares, alone, strict=True))
         assert mean == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    assert mixed.state.counts[loop.MISTAKES] == sum(model.state.counts[loop.MISTAKES] for model in alone)
+    assert mixed.state.counters.mistakes == sum(model.state.counters.mistakes for model in alone)
 
 
 @pytest.mark.parametrize(

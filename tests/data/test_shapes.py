@@ -39,6 +39,7 @@ def all_shapes():
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_every_shape(tmp_path, all_shapes):
     path, expected = write(tmp_path, all_shapes), reference.svmlight(all_shapes.encode())
     assert parsed(path) == expected
@@ -84,7 +85,7 @@ def test_every_byte_at_every_place():
     rng = random.Random(0)
     room = _arrays(200)
     refused = 0
-    for counts in rng.sample([counts for counts in COUNTS if sum(counts[::2]) + counts[3] < 12], 10):
+    for counts in rng.sample([counts for counts in COUNTS if sum(counts[::2]) + counts[3] < 12], 5):
         good, other = (entry(rng, counts).encode() for _ in range(2))
         for place, byte in itertools.product(range(len(other) + 1), range(256)):
             text = b"1 " + good + b" " + other[:place] + bytes([byte]) + other[place + 1 :] + b" 999999999:1"
@@ -97,7 +98,7 @@ def test_every_byte_at_every_place():
                 assert read_line(text, room) is None, text
             else:
                 assert read_line(text, room) == list(expected.items()), text
-    assert 20_000 < refused < 30_000
+    assert refused > 8_000
 
 
 @pytest.mark.slow

@@ -99,6 +99,7 @@ def projectron(gram, y, budget, eta):
     return slots, coef
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 50),
     budget=st.integers(1, 12),

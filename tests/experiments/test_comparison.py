@@ -1,6 +1,9 @@
 """`compare`: fair, repeatable, and equal to what the estimators do by themselves."""
 
+import ast
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -21,7 +24,7 @@ def data(n=400, classes=2):
     return X, np.where(np.random.default_rng(0).random(n) < 0.2, (y + 1) % classes, y)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_it_counts_what_the_estimators_do(classes):
     X, y = data(classes=classes)
     result = compare(X, y, repeats=3, contenders=FEW, prefix=0.25)
@@ -55,6 +58,7 @@ def test_the_settings_do_not_depend_on_what_is_scored():
     assert a.repeats == 1
 
 
+@pytest.mark.slow
 def test_it_is_repeatable_on_any_number_of_threads_and_for_sparse_rows():
     X, y = data()
     results = [
@@ -66,6 +70,24 @@ def test_it_is_repeatable_on_any_number_of_threads_and_for_sparse_rows():
     assert len(rates[0]) == len(CONTENDERS) + 1
     means = [one.rates.mean() for one in results[0].standings]
     assert means == sorted(means)
+
+
+def test_a_learner_says_itself_what_is_tried():
+    """Without an entry in the list of those with a name of their own, as for a new learner."""
+    program = (
+        "import sys, rosenblatt.experiments as e, rosenblatt.experiments.comparison as c\n"
+        "assert 'sklearn' not in sys.modules\n"
+        "c._NAMED = tuple(one for one in c._NAMED if one.learner not in ('AROW', 'Perceptron', 'MarginPerceptron'))\n"
+        "c.find('AROW')._grid, c.find('MarginPerceptron')._grid = {'r': (1.0, 2.0)}, {'b': (3.0,)}\n"
+        "mine = [one for one in e.CONTENDERS if one.learner in ('AROW', 'Perceptron', 'MarginPerceptron')]\n"
+        "print([(one.name, one.learner, dict(one.fixed), one.settings()) for one in mine])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert ast.literal_eval(done.stdout) == [
+        ("AROW", "AROW", {"covariance": "diagonal"}, [{"r": 1.0}, {"r": 2.0}]),
+        ("AROW, full", "AROW", {"covariance": "full"}, [{"r": 1.0}, {"r": 2.0}]),
+        ("MarginPerceptron", "MarginPerceptron", {}, [{"b": 3.0}]),
+    ]
 
 
 def test_more_passes():

@@ -47,9 +47,15 @@ def test_a_projection_has_the_main_directions():
     assert spread[1] < 0.05
 
 
-def test_rows_with_an_empty_field_are_left_out():
+def test_rows_with_a_missing_value_are_left_out():
     found = read(FLOWERS + "5,,1,rose\n6,1,,rose\n")
     assert (len(found["X"]), found["skipped"]) == (5, 1)
+    assert read(FLOWERS + "5,NA,1,rose\n\n,,,\n6,1,?,rose\n") == found
+
+
+def test_a_column_with_an_infinite_number_is_not_offered():
+    assert read(FLOWERS + "5,inf,1,rose\n")["numeric"] == ["length", "depth"]
+    assert read(FLOWERS + "5,1e999,1,rose\n")["chosen"] == ["length", "depth"]
 
 
 @pytest.mark.parametrize(
@@ -59,13 +65,13 @@ def test_rows_with_an_empty_field_are_left_out():
         ("   \n", {}, "at least one line"),
         (None, {}, "at least one line"),
         ("only words", {}, "at least two columns"),
-        ("a,b,c\n1,2,x\n1,2\n", {}, "Line 3 of the CSV must have 3 fields"),
-        ('a,b,c\n1,"2,x\n', {}, "Line"),
-        ("a,a,c\n1,2,x\n", {}, "'a' stands twice"),
+        ("a,b,c\n1,2,x\n1,2\n", {}, "line 3: A row must have 3 fields"),
+        ('a,b,c\n1,2,x\n1,"2,x\n', {}, "line 3: A row must have 3 fields"),
+        ("a,a,c\n1,2,x\n", {}, "'a' comes twice"),
         ("a,b,c\nx,y,z\n", {}, "between 1 and 200 columns of numbers"),
         ("a,b,c\n1,,z\n", {"columns": ["b"]}, "'b' does not"),
         ("\0\1\2", {}, "must be text"),
-        (FLOWERS, {"label": "colour"}, "must be a column"),
+        (FLOWERS, {"label": "colour"}, "must be one of the columns"),
         (FLOWERS, {"columns": ["kind"]}, "'kind' does not"),
         (FLOWERS, {"columns": "length"}, "list of names"),
         ("a,b,c\n" + "".join(f"1,2,word{k}\n" for k in range(8)), {}, "8 different labels"),

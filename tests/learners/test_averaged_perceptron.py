@@ -57,6 +57,7 @@ def test_starting_weights_count_for_as_long_as_they_last():
     assert model.coef_.item() == (8 + 8 + 8 + 7) / 4
 
 
+@pytest.mark.slow
 def test_a_float32_average_is_kept_in_float64():
     X = np.array([[1.0], [2.0**-30], [2.0**-30]], dtype=np.float32)
     model = AveragedPerceptron(fit_intercept=False, max_iter=1, tol=None, shuffle=False).fit(X, [1, 0, 0])

@@ -4,7 +4,10 @@ import uuid
 
 import pytest
 
+from tests.serve import processes
 from tests.serve.processes import Postgres, Server, postgres_programs
+
+processes.FORK = True
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,10 @@ import time
 
 import orjson
 
-from rosenblatt import model_file
+from rosenblatt.model_file import container
 from rosenblatt.serve.events import Limits
 from rosenblatt.serve.learner import Served
-from rosenblatt.serve.snapshots import from_snapshot, packed, read_model
+from rosenblatt.serve.snapshots import copy, from_snapshot, read_model
 from rosenblatt.serve.store import Store
 from tests.serve.processes import Connection, Server
 
@@ -27,6 +27,7 @@ class Load:
         self.unsure = []  # requests without an answer: to be asked again
         self.waiting = []
         self.requests = self.refused = 0
+        self.ended = False
 
     def _features(self):
         rng = self.random
@@ -76,7 +77,7 @@ class Load:
         kind = requests = None
         try:
             connection = await Connection.open(port)
-            while time.monotonic() < stop:
+            while time.monotonic() < stop and not self.ended:
                 kind, requests = self.next()
                 lines = len(requests) > 1
                 body = "\n".join(map(json.dumps, requests)).encode()
@@ -200,8 +201,8 @@ def run_again(events):
 def differing(a, b):
     """Which parts of two served models differ in any bit."""
     # Through a file and back: that forgets where the last pass over a table stood, which has no meaning between examples.
-    a, b = (from_snapshot(1, model_file.to_bytes(*packed(served))) for served in (a, b))
-    (header_a, tensors_a), (header_b, tensors_b) = packed(a), packed(b)
+    a, b = (from_snapshot(1, container.to_bytes(*copy(served).packed())) for served in (a, b))
+    (header_a, tensors_a), (header_b, tensors_b) = copy(a).packed(), copy(b).packed()
     if header_a != header_b or tensors_a.keys() != tensors_b.keys():
         return "the header"
     states = [orjson.loads(tensors.pop("service").tobytes()) for tensors in (tensors_a, tensors_b)]

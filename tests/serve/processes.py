@@ -19,8 +19,11 @@ from collections import deque
 from pathlib import Path
 
 import rosenblatt
+from tests.forked import Forked
 
 SOURCE = Path(rosenblatt.__file__).parent.parent
+FORK = False
+"""Whether services are forked from a process that has everything imported. The tests set this; the benchmarks measure starts."""
 
 
 def free_port():
@@ -34,25 +37,17 @@ class Server:
 
     def __init__(self, store, *options, port=0, wait="ready", prefix=(), **popen):
         self.store, self.port, self.lines = store, port, deque(maxlen=2000)
-        command = [
-            *prefix,
-            sys.executable,
-            "-m",
-            "rosenblatt.cli",
-            "serve",
-            "--store",
-            store,
-            "--port",
-            str(port),
-            *map(str, options),
-        ]
-        self.process = subprocess.Popen(
-            command,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONWARNINGS": "default"},
-            **popen,
-        )
+        arguments = ["serve", "--store", store, "--port", str(port), *map(str, options)]
+        if FORK and not prefix and not popen:
+            self.process = Forked("rosenblatt.cli", arguments, read_errors=True)
+        else:
+            self.process = subprocess.Popen(
+                [*prefix, sys.executable, "-m", "rosenblatt.cli", *arguments],
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONWARNINGS": "default"},
+                **popen,
+            )
         self.started = time.monotonic()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

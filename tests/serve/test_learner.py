@@ -7,7 +7,7 @@ import numpy as np
 import orjson
 import pytest
 
-from rosenblatt import model_file
+from rosenblatt.model_file import container
 from rosenblatt.serve.choice import new_estimator
 from rosenblatt.serve.events import Limits
 from rosenblatt.serve.examples import Refused, expanded
@@ -16,7 +16,7 @@ from rosenblatt.serve.insight import describe
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.news import News
 from rosenblatt.serve.requests import read_lines
-from rosenblatt.serve.snapshots import from_snapshot, packed
+from rosenblatt.serve.snapshots import copy, from_snapshot
 from rosenblatt.serve.store import LeaseLost, Snapshot, Store, StoreError
 
 LIMITS = Limits()
@@ -56,7 +56,7 @@ def run(served, requests, events, limits=LIMITS, start=1000.0):
 
 def same(a, b):
     """Whether two served models are equal in every bit."""
-    (header_a, tensors_a), (header_b, tensors_b) = packed(a), packed(b)
+    (header_a, tensors_a), (header_b, tensors_b) = copy(a).packed(), copy(b).packed()
     return (
         header_a == header_b
         and tensors_a.keys() == tensors_b.keys()
@@ -71,7 +71,7 @@ def test_replay_and_snapshots_give_the_same_bits(algorithm):
     events, limits = [], Limits(pending=18)
     requests = list(traffic(300))
     run(served, requests[:250], events, limits)
-    data = model_file.to_bytes(*packed(served))
+    data = container.to_bytes(*copy(served).packed())
     run(served, requests[250:], events, limits, 2000.0)
     assert served.expired > 0
     replayed = Served(1, "m", algorithm, parameters, 5.0)
@@ -191,13 +191,13 @@ def test_an_id_is_revealed_once():
     assert answer["repeated"]
     assert ask("predict", id="x", features={"f": 2})[1][0].status == 409
     ask("reveal", id="x", label="a")
-    before = packed(served)[1]["service"].tobytes()
+    before = copy(served).packed()[1]["service"].tobytes()
     events, (answer,) = ask("reveal", id="x", label="a")
     assert events == []
     assert answer["repeated"]
     assert ask("reveal", id="x", label="b")[1][0].status == 409
     assert ask("predict", id="x", features={"f": 1})[1][0].status == 409
-    assert packed(served)[1]["service"].tobytes() == before
+    assert copy(served).packed()[1]["service"].tobytes() == before
     events, (answer,) = ask("learn", id="x", features={"f": 1}, label="a")
     assert events == []
     assert answer["repeated"]
@@ -233,7 +233,7 @@ def test_what_a_learner_refuses_leaves_no_trace():
     served = Served(1, "m", "perceptron", {}, 0.0)
     for label in ("a", "b", "a"):
         served.learn([asked({"features": {label: 1e90}, "label": label})], 1.0, LIMITS)
-    before = packed(served)
+    before = copy(served).packed()
     for request in (
         {"features": {"a": 1.0}, "label": 3},
         {"features": [1.0, 2.0], "label": "a"},
@@ -243,7 +243,7 @@ def test_what_a_learner_refuses_leaves_no_trace():
         events, (answer,) = served.learn([asked(request)], 1.0, LIMITS)
         assert events == []
         assert isinstance(answer, Refused)
-    after = packed(served)
+    after = copy(served).packed()
     assert all(before[1][name].tobytes() == after[1][name].tobytes() for name in before[1])
 
 
@@ -319,10 +319,10 @@ def test_snapshots_are_models_that_load_reads(tmp_path):
     served, events = Served(1, "m", "averaged-perceptron", {}, 0.0), []
     run(served, list(traffic(100)), events)
     path = tmp_path / "m.model"
-    path.write_bytes(model_file.to_bytes(*packed(served)))
+    path.write_bytes(container.to_bytes(*copy(served).packed()))
     loaded = rosenblatt.load(path)
     assert np.array_equal(loaded.coef_, served.estimator.coef_)
-    path.write_bytes(model_file.to_bytes(*packed(served))[:-1])
+    path.write_bytes(container.to_bytes(*copy(served).packed())[:-1])
     with pytest.raises(ValueError, match="damaged"):
         rosenblatt.load(path)
 

@@ -9,8 +9,6 @@ import typer
 from rosenblatt.cli import certify, compare, demo, evaluate, inspect, lab, predict, replay, serve, stream, trace, train
 from rosenblatt.cli._errors import reported
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(
     name="rosenblatt",
     no_args_is_help=True,

@@ -10,8 +10,6 @@ from typing import Any
 
 import typer
 
-__all__ = ["FAILED", "INTERRUPTED", "MISUSED", "Failure", "Usage", "reported", "warn", "writing"]
-
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

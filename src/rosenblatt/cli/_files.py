@@ -1,7 +1,6 @@
 """Models and data by the names that users type."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,13 +10,13 @@ import typer
 
 from rosenblatt.cli._errors import Usage, writing
 
-__all__ = ["check_output", "emit", "load_model", "open_data", "output", "read_all", "save_model"]
-
 
 def load_model(path: str) -> Any:
     """The estimator in a model file, ready to read files with."""
+    from rosenblatt.cli import _imports
     from rosenblatt.learners._load import load
 
+    _imports.numba_without_linear_algebra()
     estimator = load(path)
     if not hasattr(estimator, "encoder_"):
         raise Usage(
@@ -25,6 +24,18 @@ def load_model(path: str) -> Any:
             "with `rosenblatt train`, or use rosenblatt.load in Python."
         )
     return estimator
+
+
+def open_stream(paths: list[str], **options: Any) -> Any:
+    """`rosenblatt.data.open_stream`, made to start fast: its libraries do not load pandas or SciPy's linear algebra."""
+    from rosenblatt.cli import _imports
+    from rosenblatt.data import open_stream
+
+    _imports.numba_without_linear_algebra()
+    stream = open_stream(paths, **options)
+    if stream.format not in ("svmlight", "vw"):
+        _imports.arrow_without_pandas()
+    return stream
 
 
 def open_data(
@@ -36,8 +47,6 @@ def open_data(
     threads: int | None = None,
 ) -> Any:
     """Files as the features that a model knows; others in them are ignored."""
-    from rosenblatt.data import open_stream
-
     estimator.encoder_.freeze()
     return open_stream(paths, format=format, encoder=estimator.encoder_, labelled=labelled, threads=threads)
 
@@ -50,7 +59,6 @@ def read_all(paths: list[str], options: dict[str, Any]) -> tuple[Any, Any, list[
     import numpy as np
 
     from rosenblatt.cli._examples import Examples
-    from rosenblatt.data import open_stream
     from rosenblatt.learners.perceptron import Perceptron
 
     stream = open_stream(paths, **options)
@@ -66,19 +74,6 @@ def read_all(paths: list[str], options: dict[str, Any]) -> tuple[Any, Any, list[
         if options["one_based"] is None and names and not X[:, [0]].nnz:
             X, names = X[:, 1:], names[1:]
     return X, np.array(model.classes)[block.codes[kept]], names
-
-
-def check_output(*paths: str | os.PathLike[str] | None) -> None:
-    """Learn before the work begins, not after it, that its result cannot be written."""
-    for path in paths:
-        if path is None:
-            continue
-        folder = Path(path).resolve().parent
-        if Path(path).is_dir() or not folder.is_dir():
-            raise Usage(
-                f"{path} cannot be written: {'it is a folder' if folder.is_dir() else f'there is no folder {folder}'}. Name a "
-                "file in a folder that exists."
-            )
 
 
 def save_model(estimator: Any, path: str) -> None:
@@ -97,7 +92,7 @@ def output(path: str | None) -> Iterator[IO[str]]:
         yield stream
         stream.flush()
         return
-    from rosenblatt.model_file.atomic import replacing
+    from rosenblatt.model_file.atomic import check_output, replacing
 
     check_output(path)
     with writing(path), replacing(path) as draft, Path(draft).open("w", encoding="utf-8") as file:

@@ -7,12 +7,6 @@ import typer
 from rosenblatt.cli._errors import Usage
 from rosenblatt.learners import names
 
-__all__ = [
-    "Algorithm", "AsJson", "Bits", "Cluster", "DataFiles", "Format", "Header", "Interactions", "Label", "Mixing", "ModelFile",
-    "OneBased", "Quiet", "Seed", "Settings", "Shards", "Standardize", "Threads", "Types", "check_cluster", "parsed_settings",
-    "parsed_types", "stream_options",
-]  # fmt: skip
-
 
 def _algorithms(incomplete: str) -> list[str]:
     return [name for name in names() if name.startswith(incomplete)]
@@ -147,7 +141,7 @@ Settings = Annotated[
         "--set",
         metavar="NAME=VALUE",
         show_default=False,
-        help="A parameter of the learner, such as C=0.1 or multiclass=ovr; can be given several times.",
+        help="A parameter of the learner, such as C=0.1 or multiclass=ovr; can be given several times. `--set help` lists them.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -163,8 +157,16 @@ def check_cluster(dask: str | None, shards: int | None, mixing: str | None) -> N
             )
 
 
-def parsed_settings(settings: list[str]) -> dict[str, Any]:
-    """``["C=0.1", "multiclass=ovr"]`` as parameters: numbers, True, False and None as what they are, other words as strings."""
+def parsed_settings(settings: list[str], algorithm: str | None = None) -> dict[str, Any]:
+    """``["C=0.1", "multiclass=ovr"]`` as parameters: numbers, True, False and None as what they are, other words as strings.
+
+    If ``"help"`` is among them, print the parameters of the algorithm and stop.
+    """
+    if "help" in settings and algorithm is not None:
+        from rosenblatt.learners import find
+
+        typer.echo((find(algorithm).__doc__ or "").partition("----------\n")[2].partition("\n\n")[0])
+        raise typer.Exit
     parameters: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")

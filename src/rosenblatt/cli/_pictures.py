@@ -4,9 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.cli._scoring import Evaluation, roc_curve
-
-__all__ = ["confusion_figure", "features_figure", "mistakes_figure", "roc_figure"]
+from rosenblatt.training.evaluation import Evaluation, roc_curve
 
 INK, RED, BLUE = "#222222", "#b3413a", "#2f6690"
 

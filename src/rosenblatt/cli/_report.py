@@ -11,11 +11,9 @@ import numpy as np
 
 from rosenblatt.cli import _pictures
 from rosenblatt.cli._errors import writing
-from rosenblatt.cli._scoring import Evaluation, evaluate_stream
 from rosenblatt.cli._session import Session
 from rosenblatt.cli.inspect import strongest
-
-__all__ = ["write_report"]
+from rosenblatt.training.evaluation import Evaluation, evaluate_stream
 
 CHEAP = 2_000_000
 """Up to so many non-zero numbers the certificate is made."""

@@ -10,11 +10,10 @@ import numpy as np
 
 from rosenblatt.cli._errors import Failure, Usage
 from rosenblatt.cli._examples import Examples, Interrupt
-from rosenblatt.cli._files import load_model, open_data, save_model
-from rosenblatt.cli._scoring import Evaluation, class_labels, evaluate_stream
-from rosenblatt.data import open_stream
-from rosenblatt.engine import loop
+from rosenblatt.cli._files import load_model, open_data, open_stream, save_model
+from rosenblatt.estimators.parameters import declarations
 from rosenblatt.learners import find
+from rosenblatt.training.evaluation import Evaluation, class_labels, evaluate_stream
 from rosenblatt.training.history import History
 from rosenblatt.training.interrupt import stopping_when
 from rosenblatt.training.loop import Block, BlockPasses, smallest_margin
@@ -26,7 +25,7 @@ from rosenblatt.training.schedule import Schedule, StopRule
 def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
     """A learner by its name, its parameters checked."""
     learner = find(algorithm)
-    known = list(_parameter_names(learner))
+    known = declarations(learner)
     for name in parameters:
         if name not in known:
             raise Usage(
@@ -39,15 +38,8 @@ def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
     if "random_state" in known:
         parameters = {"random_state": seed, **parameters}
     estimator = learner(**parameters)
-    if hasattr(estimator, "_check_parameters"):
-        estimator._check_parameters()
+    estimator._check_parameters()
     return estimator
-
-
-def _parameter_names(learner: type[Any]) -> tuple[str, ...]:
-    if dataclasses.is_dataclass(learner):
-        return tuple(field.name for field in dataclasses.fields(learner))
-    return tuple(learner._get_param_names())
 
 
 class Session:
@@ -211,7 +203,7 @@ class Session:
                 self._check_classes(model.classes, sum(epoch.examples for epoch in history.epochs))
                 model.add_features(self.stream.encoder.n_features)
                 estimator.n_features_in_ = model.n_features
-                model.state.counts[loop.POSITION] = 0
+                model.state.counters.position = 0
                 estimator._finish(model, history, self._smallest_margin(model, examples, passes.last))
             else:
                 self._fit_kernel(model.classes, examples.whole, after_epoch)

@@ -6,8 +6,6 @@ import typer
 
 from rosenblatt.cli import _options as option
 
-__all__ = ["certify"]
-
 
 def certify(
     data: option.DataFiles,

@@ -10,8 +10,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Usage, writing
 
-__all__ = ["compare"]
-
 
 def compare(
     data: option.DataFiles,
@@ -62,8 +60,9 @@ def compare(
     from rosenblatt.cli import _files
     from rosenblatt.experiments.comparison import CONTENDERS
     from rosenblatt.experiments.comparison import compare as measure
+    from rosenblatt.model_file.atomic import check_output
 
-    _files.check_output(plot)
+    check_output(plot)
     if not 0 < prefix < 1:
         raise Usage(f"--prefix must lie between 0 and 1; got {prefix:g}. It is the share that settings are chosen on.")
     chosen = [one for one in CONTENDERS if any(_plain(one.name).startswith(_plain(name)) for name in only)]

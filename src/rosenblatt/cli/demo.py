@@ -10,8 +10,6 @@ import typer
 
 from rosenblatt.cli._errors import FAILED
 
-__all__ = ["demo"]
-
 POINTS = (("x1", "x2", "label"), (1, 1, -1), (3, 2, 1), (2, 4, 1), (3, 4, 1), (2, 3, -1))
 TRAINING_MAILS = 1_500
 

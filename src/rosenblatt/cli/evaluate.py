@@ -7,8 +7,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Usage, warn
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     model: option.ModelFile,
@@ -30,10 +28,11 @@ def evaluate(
       rosenblatt evaluate spam.model test.csv --roc roc.png
     """
     from rosenblatt.cli import _files
-    from rosenblatt.cli._scoring import class_labels, describe_strangers, evaluate_stream
+    from rosenblatt.model_file.atomic import check_output
+    from rosenblatt.training.evaluation import class_labels, describe_strangers, evaluate_stream
     from rosenblatt.training.progress import Bar
 
-    _files.check_output(roc)
+    check_output(roc)
     estimator = _files.load_model(model)
     stream = _files.open_data(data, estimator, labelled=True, format=format, threads=threads)
     with Bar("evaluating", quiet) as bar:

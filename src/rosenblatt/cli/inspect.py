@@ -7,8 +7,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Usage
 
-__all__ = ["describe", "inspect", "strongest"]
-
 
 def inspect(
     model: option.ModelFile,
@@ -68,8 +66,8 @@ def _shown(value: Any) -> str:
 
 def describe(estimator: Any, path: str) -> dict[str, Any]:
     """What a model is and how it was made."""
-    from rosenblatt.cli._scoring import class_labels
     from rosenblatt.model_file import read
+    from rosenblatt.training.evaluation import class_labels
 
     defaults = type(estimator)().get_params()
     changed = {name: value for name, value in estimator.get_params().items() if value != defaults[name]}
@@ -93,7 +91,7 @@ def strongest(estimator: Any, count: int) -> dict[str, list[list[Any]]]:
     """For each class the features that speak loudest for it, with their weights; two classes share one weight vector."""
     import numpy as np
 
-    from rosenblatt.cli._scoring import class_labels
+    from rosenblatt.training.evaluation import class_labels
 
     coef, classes = estimator.coef_, class_labels(estimator)
     rows = [-coef[0], coef[0]] if len(classes) == 2 else list(coef)
@@ -118,7 +116,7 @@ def _print_strongest(found: dict[str, list[list[Any]]]) -> None:
 
 
 def _weights_of(estimator: Any, name: str) -> dict[str, float]:
-    from rosenblatt.cli._scoring import class_labels
+    from rosenblatt.training.evaluation import class_labels
 
     if not hasattr(estimator, "coef_"):
         raise Usage(

@@ -6,8 +6,6 @@ import typer
 
 from rosenblatt.cli._errors import Failure
 
-__all__ = ["lab"]
-
 
 def lab(
     port: Annotated[

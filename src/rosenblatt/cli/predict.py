@@ -6,8 +6,6 @@ import typer
 
 from rosenblatt.cli import _options as option
 
-__all__ = ["predict"]
-
 
 def predict(
     model: option.ModelFile,
@@ -41,7 +39,7 @@ def predict(
       cat new.csv | rosenblatt predict spam.model - | sort | uniq -c
     """
     from rosenblatt.cli import _files
-    from rosenblatt.cli._scoring import chosen, class_labels, scored_batches
+    from rosenblatt.training.evaluation import chosen, class_labels, scored_batches
     from rosenblatt.training.progress import Bar
 
     estimator = _files.load_model(model)

@@ -7,8 +7,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import FAILED, Failure, Usage, writing
 
-__all__ = ["replay"]
-
 
 def replay(
     log: Annotated[
@@ -54,8 +52,7 @@ def replay(
       rosenblatt replay spam.db --export spam.jsonl.gz
       rosenblatt replay spam.db --dask tcp://10.0.0.1:8786 --epochs 20 -o spam.model
     """
-    from rosenblatt.cli._files import check_output
-    from rosenblatt.model_file.atomic import replacing
+    from rosenblatt.model_file.atomic import check_output, replacing
     from rosenblatt.serve import replay as work
     from rosenblatt.serve.examples import Refused
     from rosenblatt.serve.store import StoreError

@@ -9,8 +9,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
 
-__all__ = ["stream"]
-
 
 def stream(
     data: option.DataFiles,
@@ -63,12 +61,12 @@ def stream(
     from rosenblatt.cli import _files
     from rosenblatt.cli._examples import Interrupt
     from rosenblatt.cli._session import new_learner
-    from rosenblatt.data import open_stream
+    from rosenblatt.model_file.atomic import check_output
     from rosenblatt.training.progressive import Progress
 
-    _files.check_output(model)
+    check_output(model)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, None)
-    parameters = option.parsed_settings(settings)
+    parameters = option.parsed_settings(settings, algorithm or "averaged-perceptron")
     if model is not None and Path(model).exists():
         estimator = _files.load_model(model)
         _refuse_changes(estimator, algorithm, parameters, options)
@@ -81,7 +79,7 @@ def stream(
         )
     if "-" in data:
         options["threads"] = 1  # several would read ahead, and a live stream would be learned late
-    examples = open_stream(data, **options)
+    examples = _files.open_stream(data, **options)
     if not quiet:
         typer.echo(examples.describe(), err=True)
     progress, interrupt = Progress(), Interrupt()

@@ -8,8 +8,6 @@ import typer
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Usage
 
-__all__ = ["trace"]
-
 
 class Form(StrEnum):
     """What a trace can be written as."""
@@ -85,10 +83,11 @@ def trace(
 
     options = option.stream_options(format, label, header, None, types, [], False, one_based, None)
     learner = find(algorithm or "perceptron")
+    parameters = option.parsed_settings(settings, learner.__name__)
     X, y, names = _files.read_all(data, options)
     run = run_trace(
         _named(X, names), y, algorithm=learner.__name__, max_iter=epochs, init=_numbers(init), fit_intercept=intercept,
-        on_zero=on_zero.value, limit=limit, **option.parsed_settings(settings),
+        on_zero=on_zero.value, limit=limit, **parameters,
     )  # fmt: skip
     written = getattr(run, f"to_{to.value}")()
     with _files.output(output) as file:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rosenblatt.training.history import Epoch, History
     from rosenblatt.training.schedule import Schedule
 
-__all__ = ["train"]
-
 ALGORITHM, EPOCHS = "averaged-perceptron", 10
 
 
@@ -95,17 +93,17 @@ def train(
       rosenblatt train 'day-*.svm.gz' -m big.model -a passive-aggressive --set C=0.1 --epochs 1 --bits 22
       rosenblatt train 'data/*.svm' -m big.model --dask tcp://10.0.0.1:8786
     """
-    from rosenblatt.cli._files import check_output
-    from rosenblatt.cli._scoring import describe_strangers
     from rosenblatt.cli._session import Session
     from rosenblatt.data.sources import expand
+    from rosenblatt.model_file.atomic import check_output
+    from rosenblatt.training.evaluation import describe_strangers
 
     check_output(model, report)
     if test is not None:
         expand(test)
     option.check_cluster(dask, shards, mixing)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, threads)
-    parameters = option.parsed_settings(settings)
+    parameters = option.parsed_settings(settings, algorithm or ALGORITHM)
     epochs = _epochs(parameters, epochs)
     session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout)
     if resume:

@@ -8,8 +8,12 @@ cluster. Shards of the data stay on their workers; each runs one epoch from the 
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from rosenblatt.learners import classes
+
 if TYPE_CHECKING:
-    from ._cluster import ClusterError, connected
+    from rosenblatt.dask._errors import ClusterError
+
+    from ._cluster import connected
     from ._estimators import (
         ALMA,
         AROW,
@@ -47,7 +51,7 @@ _HOME = {"ClusterError": "_cluster", "connected": "_cluster", "train": "_fit"}
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used; without Dask, say what to install."""
-    if name not in __all__:
+    if name not in __all__ and name not in classes():
         raise AttributeError(f"module 'rosenblatt.dask' has no attribute {name!r}")
     from ._cluster import need_dask
 

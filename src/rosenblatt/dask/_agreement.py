@@ -12,8 +12,6 @@ from ._epochs import Recipe
 from ._shards import Facts
 from ._sources import Source
 
-__all__ = ["check_mixable", "few", "joined_classes", "joined_columns", "joined_features", "known_features", "new_model"]
-
 
 def new_model(estimator: Any, facts: Sequence[Facts], classes: list[Any], width: int) -> tuple[Model, Recipe]:
     """The model here, and the recipe for those on the workers."""
@@ -23,18 +21,21 @@ def new_model(estimator: Any, facts: Sequence[Facts], classes: list[Any], width:
     return model, Recipe.of(model)
 
 
+def can_be_mixed(estimator: Any) -> bool:
+    """Whether runs of this estimator, or of this class of estimators, can be mixed."""
+    readout = getattr(estimator, "readout", getattr(estimator, "_readout", "last"))
+    return hasattr(estimator, "_rule") and hasattr(estimator, "partial_fit") and readout != "vote"
+
+
 def check_mixable(estimator: Any) -> None:
     """Refuse learners whose runs cannot be mixed."""
-    name = type(estimator).__name__
-    rule = getattr(estimator, "_rule", None)
-    readout = getattr(estimator, "readout", getattr(estimator, "_readout", "last"))
-    streams = rule is not None and hasattr(type(estimator), "partial_fit")
-    if rule is None or not streams or readout == "vote":
+    if not can_be_mixed(estimator):
+        name = type(estimator).__name__
+        votes = hasattr(estimator, "_rule") and hasattr(estimator, "partial_fit")
         raise ValueError(
-            f"Only a linear learner that goes example by example and keeps weights can be trained on shards: Perceptron, "
-            f"AveragedPerceptron, MarginPerceptron, PassiveAggressive, Winnow, ALMA, ROMMA, SecondOrderPerceptron, AROW, "
-            f"SoftConfidenceWeighted, ParallelPerceptron and rules of one's own; got {name}. "
-            + ("AveragedPerceptron is close to a vote." if readout == "vote" else "Choose one of them.")
+            f"Only a linear learner that goes example by example and keeps weights can be trained on shards, such as Perceptron, "
+            f"AveragedPerceptron, PassiveAggressive, AROW or a rule of one's own; got {name}. "
+            + ("AveragedPerceptron is close to a vote." if votes else "Choose one of them.")
         )
 
 

@@ -8,11 +8,10 @@ from concurrent.futures import CancelledError
 from concurrent.futures import wait as wait_for
 from typing import Any
 
-import rosenblatt
+from rosenblatt._version import __version__
 
 from ._errors import ClusterError, no_workers, scheduler_lost, scheduler_silent, seconds_without_workers
-
-__all__ = ["RETRIES", "SILENCE", "STAYS", "Awaiting", "Fetching", "Lost"]
+from ._internals import address_of, is_lost_result, loop_of, tend
 
 
 class Lost(Exception):  # noqa: N818
@@ -31,52 +30,26 @@ UNANSWERED = 120.0
 RETRIES = 5
 """So often something is done again when what only lay on a worker was lost."""
 
-STAYS = "rosenblatt-stays"
-"""Marks tasks that Dask must not give to others while their worker is there."""
-
-
-async def _tend(silent: list[str], dask_scheduler: Any) -> tuple[float, dict[str, float]]:
-    """Take workers from the cluster, as the scheduler itself does, though only after five minutes; it runs there.
-
-    And let tasks run anywhere that may: once no worker was left for a moment, Dask waits for those that they were meant for. So
-    may those that were to stay where they are, once that is gone.
-    Gives the time, and when each worker was last seen, both by the clock of the scheduler.
-    """
-    from distributed.metrics import time as clock
-
-    stimulus = f"rosenblatt-{time.time()}"
-    for address in silent:
-        await dask_scheduler.remove_worker(address, stimulus_id=stimulus)
-    stuck = [
-        task
-        for task in dask_scheduler.unrunnable
-        if dask_scheduler.workers and (task.loose_restrictions or (task.annotations or {}).get(STAYS))
-    ]
-    for task in stuck:
-        task.worker_restrictions = None
-    dask_scheduler.transitions({task.key: "processing" for task in stuck}, stimulus_id=stimulus)
-    return clock(), {address: worker.last_seen for address, worker in dask_scheduler.workers.items()}
-
 
 def _asks_version() -> Callable[[], str]:
     """What tells the version where it is run: a function within one, so that it is sent whole; there may be no library."""
 
     def version() -> str:
         try:
-            import rosenblatt
+            from rosenblatt._version import __version__ as found
         except ImportError as error:
             return f"none ({error})"
-        return rosenblatt.__version__
+        return found
 
     return version
 
 
 def _check_version(who: str, answer: Any) -> None:
     """Refuse another version; who was lost meanwhile gave none."""
-    if isinstance(answer, str) and answer != rosenblatt.__version__:
+    if isinstance(answer, str) and answer != __version__:
         raise ClusterError(
-            f"Every worker and the scheduler must have the version {rosenblatt.__version__} of this library, as here; {who} has "
-            f"{answer}. Install rosenblatt[dask]=={rosenblatt.__version__} there."
+            f"Every worker and the scheduler must have the version {__version__} of this library, as here; {who} has "
+            f"{answer}. Install rosenblatt[dask]=={__version__} there."
         )
 
 
@@ -102,7 +75,7 @@ class Awaiting:
         """Raise if the scheduler or one of these workers has another version of this library; each is asked once."""
         if not self._versions:
             answer = self.ask(self.client.run_on_scheduler, _asks_version())
-            _check_version(f"the scheduler at {self.client.scheduler.address}", answer)
+            _check_version(f"the scheduler at {address_of(self.client)}", answer)
         if come := [address for address in workers if address not in self._versions]:
             answers = self.exchange(self.client.run, _asks_version(), workers=come, on_error="return")
             for address, answer in answers.items():
@@ -119,7 +92,7 @@ class Awaiting:
         now = time.monotonic()
         if now < self._next:
             return False
-        clock, seen = self.ask(self.client.run_on_scheduler, _tend, [])
+        clock, seen = self.ask(self.client.run_on_scheduler, tend, [])
         if seen or now > self._next + SILENCE / 2:  # or nobody has looked for a while
             self._had_workers = now
         elif now - self._had_workers > seconds_without_workers():
@@ -127,7 +100,7 @@ class Awaiting:
         before, self._silent = self._silent, {one: when for one, when in seen.items() if clock - when > SILENCE}
         hanging = [address for address, when in self._silent.items() if before.get(address) == when]
         if hanging:
-            self.ask(self.client.run_on_scheduler, _tend, hanging)
+            self.ask(self.client.run_on_scheduler, tend, hanging)
         self._next = time.monotonic() + SILENCE / 10
         return bool(hanging)
 
@@ -172,7 +145,7 @@ class Awaiting:
                 f"A task must not end its worker; {future.key} did so again and again, most likely for want of memory. Use more "
                 "shards, so that each is smaller, or larger workers."
             ) from error
-        if type(error).__module__.partition(".")[0] in ("distributed", "asyncio", "concurrent"):
+        if is_lost_result(error):
             raise Lost(str(error)) from error
         if isinstance(error, OSError):
             raise ClusterError(
@@ -206,7 +179,7 @@ class Awaiting:
         async def exchanged() -> Any:
             return await method(*arguments, **options)
 
-        return asyncio.run_coroutine_threadsafe(exchanged(), self.client.loop.asyncio_loop)
+        return asyncio.run_coroutine_threadsafe(exchanged(), loop_of(self.client))
 
     def end(self, running: Any, tended: bool = True) -> Any:
         """What was begun, once it is done; meanwhile workers are tended, if it may be one of them that it waits for.

@@ -12,8 +12,7 @@ from typing import Any
 
 from ._awaiting import Awaiting
 from ._errors import ClusterError, seconds_to_connect
-
-__all__ = ["ClusterError", "connected", "need_dask"]
+from ._internals import address_of, send_at_once
 
 
 def need_dask() -> None:
@@ -100,15 +99,6 @@ _CALM = {
 took 8% of a core with all the rest; here the cores are for learning."""
 
 
-def _prompt(client: Any) -> Any:
-    """Let a client send at once what it has to say.
-
-    By default it sends every 10 ms; but an epoch begins with several messages, each of which would wait for the next turn.
-    """
-    client.scheduler_comm.interval = 0.0
-    return client
-
-
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
     """Let Ctrl-C wait, and keep it from all threads and processes that are started meanwhile, for good.
@@ -156,7 +146,7 @@ def _local(address: str) -> Iterator[Any]:
                 f"Workers must be able to start on this machine; they did not ({str(error).rstrip('.')}). Each of them imports "
                 "the script that starts it: train under `if __name__ == '__main__':` there, so that only you do."
             ) from None
-        yield _prompt(stack.enter_context(Client(cluster, direct_to_workers=True)))
+        yield send_at_once(stack.enter_context(Client(cluster, direct_to_workers=True)))
 
 
 @contextlib.contextmanager
@@ -174,7 +164,7 @@ def _remote(address: str) -> Iterator[Any]:
         ) from None
     with _silence():
         try:
-            yield _prompt(client)
+            yield send_at_once(client)
         finally:
             client.close(timeout=5)
 
@@ -203,8 +193,8 @@ def _check_workers(client: Any) -> None:
         while not (workers := awaiting.ask(client.nthreads)):
             if time.monotonic() > deadline:
                 raise ClusterError(
-                    f"The cluster must have a worker; {client.scheduler.address} had none within {seconds:g} seconds. Start "
-                    f"some with `dask worker {client.scheduler.address}`."
+                    f"The cluster must have a worker; {address_of(client)} had none within {seconds:g} seconds. Start "
+                    f"some with `dask worker {address_of(client)}`."
                 )
             asked = asked or client.submit(int, pure=False)
             time.sleep(0.05)

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ._awaiting import RETRIES, STAYS, Awaiting, Lost
+from ._awaiting import RETRIES, Awaiting, Lost
 from ._errors import ClusterError
+from ._internals import STAYS, memory_of_workers
 from ._nodes import group_of, groups_for
 from ._pace import Pace, Plan, pays
 from ._partials import size_of
 from ._shards import Facts, facts_of, same, settle
 from ._sources import Source, places_of
-
-__all__ = ["Data"]
 
 FEW = 1 << 14
 """Weights of so many bytes are added up by who trains, shard by shard: further tasks would take longer."""
@@ -37,8 +36,7 @@ class Box(list[Any]):
 
 def _room(dask_scheduler: Any) -> dict[str, float]:
     """The bytes that each worker may still take; it runs on the scheduler."""
-    workers = dask_scheduler.workers.items()
-    return {address: ROOM * (one.memory_limit or float("inf")) - one.nbytes for address, one in workers}
+    return {address: ROOM * limit - held for address, (limit, held) in memory_of_workers(dask_scheduler).items()}
 
 
 def _named(name: str, values: Sequence[Any]) -> list[str]:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.engine.codegen import load_module, step_source
+from rosenblatt.engine.state import since
 from rosenblatt.model.linear import Model, Rule
 from rosenblatt.model.matrix import writable
 from rosenblatt.model.scores import predicted_classes
@@ -211,17 +211,17 @@ def learn_shards(
             origin = coordinates.base(start)
             totals = [np.zeros(part.size) for part in origin]
             averages = [np.zeros(part.size) for part in start[:2]] if coordinates.averaging else []
-        counted, summed = model.state.counts.copy(), model.state.sums.copy()
+        before = model.state.counters.copy()
         began = time.perf_counter()
         try:
             model.run(table, shard.codes, shard.weights, visits)
         except ValueError as error:
             raise ValueError(f"{shard.place}: {error}") from None
         seconds += time.perf_counter() - began
-        counts, sums = model.state.counts - counted, model.state.sums - summed
+        made = since(model.state.counters, before)
         note = Note(
-            number, int(counts[loop.EXAMPLES]), int(counts[loop.MISTAKES]), int(counts[loop.UPDATES]),
-            float(sums[loop.LOSS]), float(sums[loop.AGE]), float(sums[loop.STEPS]), float(model.state.sums[loop.REACH]),
+            number, int(made.examples), int(made.mistakes), int(made.updates),
+            float(made.loss), float(made.age), float(made.steps), float(model.state.counters.reach),
         )  # fmt: skip
         note.share = {
             "mistakes": float(note.updates),

@@ -3,14 +3,7 @@
 import os
 from typing import Any
 
-__all__ = [
-    "ClusterError",
-    "no_workers",
-    "scheduler_lost",
-    "scheduler_silent",
-    "seconds_to_connect",
-    "seconds_without_workers",
-]
+from ._internals import address_of
 
 
 class ClusterError(RuntimeError):
@@ -30,20 +23,16 @@ def seconds_without_workers() -> float:
 def no_workers(client: Any) -> ClusterError:
     """What is said when none has come."""
     return ClusterError(
-        f"The cluster must have a worker; {client.scheduler.address} has lost all of its own, and none has come for "
+        f"The cluster must have a worker; {address_of(client)} has lost all of its own, and none has come for "
         f"{seconds_without_workers():g} seconds."
     )
 
 
 def scheduler_lost(client: Any) -> ClusterError:
     """What is said when a client has lost its scheduler."""
-    return ClusterError(f"The scheduler at {_address(client)} was lost")
+    return ClusterError(f"The scheduler at {address_of(client)} was lost")
 
 
 def scheduler_silent(client: Any, seconds: float) -> ClusterError:
     """What is said when a scheduler is connected, but does not answer."""
-    return ClusterError(f"The scheduler at {_address(client)} must answer; it has not for {seconds:g} seconds")
-
-
-def _address(client: Any) -> str:
-    return getattr(getattr(client, "scheduler", None), "address", None) or "the given address"
+    return ClusterError(f"The scheduler at {address_of(client)} must answer; it has not for {seconds:g} seconds")

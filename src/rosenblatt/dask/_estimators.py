@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import importlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,26 +10,26 @@ from typing import Any, Self
 
 import numpy as np
 
-import rosenblatt
 from rosenblatt.estimators.checks import as_before_on_failure
+from rosenblatt.learners import (
+    alma,
+    arow,
+    averaged_perceptron,
+    classes,
+    margin_perceptron,
+    parallel_perceptron,
+    passive_aggressive,
+    perceptron,
+    romma,
+    second_order_perceptron,
+    soft_confidence_weighted,
+    winnow,
+)
 
+from ._agreement import can_be_mixed
 from ._fit import train
+from ._internals import example_of, kind_of_collection
 from ._sources import check_column, in_blocks_of
-
-__all__ = [
-    "ALMA",
-    "AROW",
-    "ROMMA",
-    "AveragedPerceptron",
-    "ClusterFit",
-    "MarginPerceptron",
-    "ParallelPerceptron",
-    "PassiveAggressive",
-    "Perceptron",
-    "SecondOrderPerceptron",
-    "SoftConfidenceWeighted",
-    "Winnow",
-]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -105,7 +106,7 @@ class ClusterFit:
             X, y = X.drop(columns=[y]), X[y]
         guess = self.predict(X)
         given = [guess, y] if sample_weight is None else [guess, y, sample_weight]
-        if all(type(values).__module__.startswith("dask") for values in given):
+        if all(map(kind_of_collection, given)):
             return _share(guess, in_blocks_of(guess, "y", y), in_blocks_of(guess, "sample_weight", sample_weight))
         from sklearn.metrics import accuracy_score
 
@@ -114,18 +115,18 @@ class ClusterFit:
 
     def _blockwise(self, method: str, X: Any) -> Any:
         estimator = self.to_local()
-        kind = type(X).__module__
-        if not kind.startswith("dask"):
+        kind = kind_of_collection(X)
+        if not kind:
             return getattr(estimator, method)(X)
-        if not kind.startswith(("dask.array", "dask.dataframe", "dask_expr")):
+        if kind not in ("array", "dataframe"):
             raise ValueError(
                 f"X must be a Dask array or dataframe, or an array here; got a {type(X).__name__}. The items of a bag are "
                 "predicted by bag.map(model.to_local().predict_one)."
             )
-        example = np.zeros((1, X.shape[1]), X.dtype) if kind.startswith("dask.array") else X._meta_nonempty
+        example = np.zeros((1, X.shape[1]), X.dtype) if kind == "array" else example_of(X)
         example = np.asarray(getattr(estimator, method)(example))
         work = functools.partial(_call, method, estimator, example[:0])
-        if kind.startswith("dask.array"):
+        if kind == "array":
             drop = {"drop_axis": 1} if example.ndim == 1 else {"chunks": (X.chunks[0], (example.shape[1],))}
             whole = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
             return whole.map_blocks(work, dtype=example.dtype, **drop)
@@ -164,55 +165,67 @@ def _names(learner: Any) -> set[str]:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Perceptron(ClusterFit, rosenblatt.Perceptron):
+class Perceptron(ClusterFit, perceptron.Perceptron):
     """The perceptron on shards: its mistakes, weighted as the shards are mixed, are at most (R / γ)²."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AveragedPerceptron(ClusterFit, rosenblatt.AveragedPerceptron):
+class AveragedPerceptron(ClusterFit, averaged_perceptron.AveragedPerceptron):
     """The averaged perceptron on shards: every weight vector that judged an example counts once, whatever its shard."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MarginPerceptron(ClusterFit, rosenblatt.MarginPerceptron):
+class MarginPerceptron(ClusterFit, margin_perceptron.MarginPerceptron):
     """The perceptron with a margin, on shards."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PassiveAggressive(ClusterFit, rosenblatt.PassiveAggressive):
+class PassiveAggressive(ClusterFit, passive_aggressive.PassiveAggressive):
     """Passive-aggressive learning on shards."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Winnow(ClusterFit, rosenblatt.Winnow):
+class Winnow(ClusterFit, winnow.Winnow):
     """Winnow on shards; the logarithms of the weights are mixed, so that a mixture is one of Winnow's own steps."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ALMA(ClusterFit, rosenblatt.ALMA):
+class ALMA(ClusterFit, alma.ALMA):
     """The approximate large margin algorithm on shards; the number of steps is mixed as the weights are."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ROMMA(ClusterFit, rosenblatt.ROMMA):
+class ROMMA(ClusterFit, romma.ROMMA):
     """The relaxed online maximum margin algorithm on shards."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SecondOrderPerceptron(ClusterFit, rosenblatt.SecondOrderPerceptron):
+class SecondOrderPerceptron(ClusterFit, second_order_perceptron.SecondOrderPerceptron):
     """The second-order perceptron on shards; Σ⁻¹ and Σ⁻¹w are mixed."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AROW(ClusterFit, rosenblatt.AROW):
+class AROW(ClusterFit, arow.AROW):
     """AROW on shards; Σ⁻¹ and Σ⁻¹w are mixed, so that a shard that is sure of a weight has the say about it."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SoftConfidenceWeighted(ClusterFit, rosenblatt.SoftConfidenceWeighted):
+class SoftConfidenceWeighted(ClusterFit, soft_confidence_weighted.SoftConfidenceWeighted):
     """Soft confidence-weighted learning on shards; Σ⁻¹ and Σ⁻¹w are mixed."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ParallelPerceptron(ClusterFit, rosenblatt.ParallelPerceptron):
+class ParallelPerceptron(ClusterFit, parallel_perceptron.ParallelPerceptron):
     """A committee of perceptrons on shards; each perceptron is mixed with its twins."""
+
+
+def __getattr__(name: str) -> Any:
+    """Any other learner whose runs can be mixed, so that a new rule needs no entry here."""
+    module = classes().get(name)
+    learner = None if module is None else getattr(importlib.import_module(f"rosenblatt.learners.{module}"), name)
+    if learner is None or not can_be_mixed(learner):
+        raise AttributeError(f"module 'rosenblatt.dask' has no attribute {name!r}")
+    documentation = f"{name} on shards; see `ClusterFit` for the parameters that come with it."
+    made = type(name, (ClusterFit, learner), {"__module__": __name__, "__doc__": documentation})
+    globals()[name] = dataclass(kw_only=True, eq=False, repr=False)(made)
+    return globals()[name]

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.cli._files import check_output
 from rosenblatt.data import Encoder
 from rosenblatt.data.vocabulary import Vocabulary
-from rosenblatt.engine import loop
 from rosenblatt.estimators.certificate import warn_of_last_epoch
 from rosenblatt.model.linear import Model
 from rosenblatt.model_file import save
+from rosenblatt.model_file.atomic import check_output
 from rosenblatt.training.history import History, ShardedEpoch
 from rosenblatt.training.interrupt import stopping_when
 from rosenblatt.training.loop import length, run_epochs
@@ -268,8 +267,8 @@ def _finish(
     elif history.start_norm == 0.0:
         history.distance = length(w, bias)
     if not history.mixed:
-        history.steps = float(model.state.sums[loop.STEPS])
-    model.state.counts[loop.POSITION] = 0
+        history.steps = float(model.state.counters.steps)
+    model.state.counters.position = 0
     estimator.n_features_in_ = model.n_features
     estimator._name_features(model)
     estimator._finish(model, history, lead)

@@ -17,8 +17,6 @@ from rosenblatt.model.records import kind_of_label
 
 from ._shards import Loaded
 
-__all__ = ["Piece", "load_files", "load_pairs", "load_table", "moments_of"]
-
 Array = NDArray[Any]
 
 Piece = tuple[str, Span | None]

@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.engine.mixing import add_difference, collect
+from rosenblatt.engine.state import counts_and_sums
 from rosenblatt.model.extra_state import DiagonalVariances, FullVariances, ScaleFactors
 from rosenblatt.model.linear import Model
 
 from ._partials import Partial, dense
-
-__all__ = ["MIXINGS", "Coordinates", "coordinates_of"]
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -49,7 +47,7 @@ class Coordinates:
     def start(self) -> list[Array]:
         """What an epoch starts from, flat; the arrays may be those of the model."""
         state = self.model.state
-        return [state.v.ravel(), state.v_bias, state.sums[loop.SHIFT : loop.SHIFT + 1]]
+        return [state.v.ravel(), state.v_bias, np.array([state.counters.shift])]
 
     def install(self, start: Sequence[Array]) -> None:
         """Begin an epoch there, with all counts at 0."""
@@ -58,7 +56,7 @@ class Coordinates:
         self._restart()
         state.v.ravel()[...] = start[0]
         state.v_bias[...] = start[1]
-        state.sums[loop.SHIFT] = shift
+        state.counters.shift = shift
         if self.model.rule.link != "identity":
             self.model._relink(state)
 
@@ -70,10 +68,9 @@ class Coordinates:
     def clear(self) -> None:
         """Set all counts to 0."""
         state = self.model.state
-        state.counts[...] = 0
-        shift = float(state.sums[loop.SHIFT])
-        state.sums[...] = 0.0
-        state.sums[loop.SHIFT] = shift
+        shift = float(state.counters.shift)
+        state.tally[...] = 0
+        state.counters.shift = shift
         self.model._averaged = None
 
     def coordinates(self) -> list[Array]:
@@ -111,7 +108,7 @@ class Coordinates:
         if self.model.rule.link != "identity":
             self._add(totals, share, base)
             return False
-        age = float(self.model.state.sums[loop.AGE])
+        age = float(self.model.state.counters.age)
         both = averages or [np.zeros(0)] * 2
         for total, now, before, average, lag in zip(totals, self.coordinates(), base, both, self.lags(), strict=True):
             collect(total, share, now, before, average, age, lag)
@@ -132,14 +129,14 @@ class Coordinates:
         elif partial.share > 0.0:
             self.move([dense(part) / partial.share for part in partial.totals])
         for note in partial.notes:
-            state.counts[loop.EXAMPLES] += note.examples
-            state.counts[loop.MISTAKES] += note.mistakes
-            state.counts[loop.UPDATES] += note.updates
-            state.sums[loop.STEPS] += note.steps
-            state.sums[loop.REACH] = max(state.sums[loop.REACH], note.reach)
-            state.sums[loop.AGE] += note.age
+            state.counters.examples += note.examples
+            state.counters.mistakes += note.mistakes
+            state.counters.updates += note.updates
+            state.counters.steps += note.steps
+            state.counters.reach = max(state.counters.reach, note.reach)
+            state.counters.age += note.age
         if self.averaging:
-            age = float(state.sums[loop.AGE])
+            age = float(state.counters.age)
             for lag, now, old, total in zip(self.lags(), self.weights(), before, partial.averages, strict=True):
                 lag += age * (now - old) - dense(total)  # noqa: PLW2901 - in place
         self.model._averaged = None
@@ -149,7 +146,7 @@ class Coordinates:
         state = self.model.state
         state.v.ravel()[...] = start[0]
         state.v_bias[...] = start[1]
-        state.sums[loop.SHIFT] = float(start[2][0])
+        state.counters.shift = float(start[2][0])
         if self.model.rule.link != "identity":
             self.model._relink(state)
 
@@ -161,7 +158,7 @@ class Coordinates:
         if model.rule.link != "identity":
             both = [logs if model.rule.link == "exp" else np.abs(logs) for logs in (state.v, state.v_bias)]
             top = max(float(np.max(logs, initial=-np.inf)) for logs in both)
-            state.sums[loop.SHIFT] = top if abs(top) > _FARTHEST else 0.0
+            state.counters.shift = top if abs(top) > _FARTHEST else 0.0
             model._relink(state)
 
 
@@ -171,7 +168,7 @@ class Shrunk(Coordinates):
     def start(self) -> list[Array]:
         """The weights with their scale worked in, and how many steps were taken."""
         w, bias = self.model.last()
-        return [w.ravel(), bias, self._memory.arrays[2]]
+        return [w.ravel(), bias, self._memory.steps]
 
     @property
     def _memory(self) -> ScaleFactors:
@@ -182,7 +179,7 @@ class Shrunk(Coordinates):
     def clear(self) -> None:
         """Set all counts to 0, and with them the sum of the scales."""
         super().clear()
-        self._memory.arrays[3][...] = 0.0
+        self._memory.total[...] = 0.0
 
     def install(self, start: Sequence[Array]) -> None:
         """Begin there, at scale 1."""
@@ -195,8 +192,8 @@ class Shrunk(Coordinates):
         state.v.ravel()[...] = start[0]
         state.v_bias[...] = start[1]
         memory.scale[...] = 1.0
-        memory.arrays[2][...] = start[2]
-        memory.arrays[3][...] = state.sums[loop.AGE]
+        memory.steps[...] = start[2]
+        memory.total[...] = state.counters.age
         memory.started(state.w, state.bias)
 
     def coordinates(self) -> list[Array]:
@@ -219,7 +216,7 @@ class Shrunk(Coordinates):
         self._add(totals, share, base)
         if averages:
             state = self.model.state
-            age = float(state.sums[loop.AGE])
+            age = float(state.counters.age)
             for total, mean, before in zip(averages, self._memory.average(state, age), start[:2], strict=True):
                 total += age * (mean.ravel() - before)  # noqa: PLW2901 - in place
         return False
@@ -231,7 +228,7 @@ class Shrunk(Coordinates):
     def mix(self, partial: Partial) -> None:
         """The same; the sum of the scales is the number of examples, since the scale is 1 here."""
         super().mix(partial)
-        self._memory.arrays[3][...] = self.model.state.sums[loop.AGE]
+        self._memory.total[...] = self.model.state.counters.age
 
 
 class _Natural(Coordinates):
@@ -261,7 +258,7 @@ class _Natural(Coordinates):
     ) -> bool:
         """The same."""
         self._add(totals, share, base)
-        age = float(self.model.state.sums[loop.AGE])
+        age = float(self.model.state.counters.age)
         for total, now, before, lag in zip(averages, self.weights(), start, self.lags(), strict=False):
             total += age * (now.astype(np.float64) - before) - lag  # noqa: PLW2901 - in place
         return False
@@ -358,13 +355,14 @@ class Alone(Coordinates):
         """All arrays that learning changes."""
         state = self.model.state
         linked = [state.w, state.bias] if self.model.rule.link != "identity" else []
-        parts = [state.v, state.v_bias, state.u, state.u_bias, state.counts, state.sums, *self.model.memory.arrays]
+        others = self.model.memory.arrays.values()
+        parts = [state.v, state.v_bias, state.u, state.u_bias, *counts_and_sums(state), *others]
         return [part.reshape(-1) for part in (*parts, *linked)]
 
     def install(self, start: Sequence[Array]) -> None:
         """Begin an epoch there."""
         self.take(start)
-        self.model.state.sums[loop.LOSS] = 0.0
+        self.model.state.counters.loss = 0.0
 
     def take(self, start: Sequence[Array]) -> None:
         """Go on from there."""

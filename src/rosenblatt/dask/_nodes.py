@@ -4,8 +4,6 @@ Floating-point numbers must always be added in the same order, so the groups who
 the number of shards alone. Whoever has all shards of a node works them off in one task and sends one sum.
 """
 
-__all__ = ["group_of", "groups_for", "nodes_of", "shared_out"]
-
 LARGEST = 16
 """A node has so many shards at most."""
 

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from ._partials import Note
 
-__all__ = ["Pace", "Plan", "pays"]
-
 WATCHED = 3
 """So many epochs a worker is watched. Its best one counts, so that nobody who was disturbed for a moment is called slow."""
 

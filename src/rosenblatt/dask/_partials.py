@@ -10,19 +10,6 @@ from numpy.typing import NDArray
 from rosenblatt.engine.mixing import add_packed
 from rosenblatt.model.matrix import writable
 
-__all__ = [
-    "Note",
-    "Packed",
-    "Partial",
-    "add_partials",
-    "changes",
-    "dense",
-    "pack",
-    "packed_sums",
-    "size_of",
-    "unpack_into",
-]
-
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 

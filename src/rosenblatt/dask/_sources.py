@@ -16,13 +16,10 @@ from rosenblatt.data.sources import expand
 from rosenblatt.data.spans import Span, split
 
 from ._awaiting import Awaiting
+from ._internals import kind_of_collection
 from ._loading import Piece, load_files, load_pairs, load_table, moments_of
 from ._nodes import shared_out
 from ._shards import Loaded
-
-__all__ = [
-    "Source", "check_column", "in_blocks_of", "make_source", "places_of", "source_of_pairs",
-]  # fmt: skip
 
 SHARD_BYTES = 64 << 20
 FEWEST, MOST = 8, 4096
@@ -73,17 +70,17 @@ def make_source(
     reading : mapping or None
         How to read files.
     """
-    kind = type(X).__module__.partition(".")[0] + "." + type(X).__module__.partition(".")[2].partition(".")[0]
+    kind = kind_of_collection(X)
     if isinstance(X, str | os.PathLike) or (
         isinstance(X, list | tuple) and X and all(isinstance(name, str | os.PathLike) for name in X)
     ):
         _refuse_columns(y, sample_weight, "files, which hold their labels")
         return _files(client, X, shards, dict(reading or {}))
-    if kind.startswith("dask.array"):
+    if kind == "array":
         return _array(client, X, y, sample_weight)
-    if kind.startswith(("dask.dataframe", "dask_expr")):
+    if kind == "dataframe":
         return _frame(client, X, y, sample_weight)
-    if kind.startswith("dask.bag"):
+    if kind == "bag":
         _refuse_columns(y, sample_weight, "a bag of pairs (features, label)")
         return Source(_named_pairs, _numbered("partition", placed(client, X.to_delayed())))
     if isinstance(X, list | tuple) and X and all(_is_partition(part) for part in X):
@@ -108,7 +105,7 @@ def _refuse_columns(y: Any, sample_weight: Any, what: str) -> None:
 
 
 def _is_delayed(part: Any) -> bool:
-    return type(part).__module__ == "dask.delayed"
+    return kind_of_collection(part) == "delayed"
 
 
 def _is_partition(part: Any) -> bool:
@@ -223,7 +220,7 @@ def in_blocks_of(X: Any, name: str, values: Any) -> Any:
 
     if values is None:
         return None
-    if type(values).__module__.startswith("dask"):
+    if kind_of_collection(values):
         values = values.values if hasattr(values, "divisions") else values  # the array of a series or a frame
         if (
             values.ndim > 1

@@ -8,18 +8,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from rosenblatt.cli._scoring import describe_strangers
 from rosenblatt.data import Encoder, open_stream
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
+from rosenblatt.training.evaluation import describe_strangers
 
 from ._agreement import few, joined_classes, joined_features, known_features
 from ._data import Data
 from ._epochs import Judgement
+from ._internals import kind_of_collection
 from ._sources import make_source
 from ._training import Trainer
-
-__all__ = ["examples_to_decide_by", "feature_names"]
 
 
 def feature_names(estimator: Any, encoder: Encoder | None) -> list[str] | None:
@@ -49,7 +48,7 @@ def examples_to_decide_by(
             pass
         _check_labels(stream.labels, trainer)
         return functools.partial(_judge_files, validation, frozen)
-    if type(validation).__module__.startswith("dask.bag"):
+    if kind_of_collection(validation) == "bag":
         validation = validation, None
     if not isinstance(validation, tuple) or len(validation) != 2:
         raise ValueError(
@@ -58,8 +57,8 @@ def examples_to_decide_by(
     X, y = validation
     if names is not None and hasattr(X, "columns"):
         X = _by_name(X, y, names)
-    if type(X).__module__.startswith("dask"):
-        if names is not None and type(X).__module__.startswith("dask.bag"):
+    if kind_of_collection(X):
+        if names is not None and kind_of_collection(X) == "bag":
             X = X.map_partitions(functools.partial(known_features, frozenset(names)))
         data = Data(cluster, make_source(cluster, X, y))
         facts = data.load()

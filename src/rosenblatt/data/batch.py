@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from rosenblatt.engine.rows import CSR
 from rosenblatt.model.matrix import Table
 
-__all__ = ["Batch", "compact", "join"]
-
 
 class Batch(NamedTuple):
     """Consecutive examples of a file.

@@ -14,8 +14,6 @@ from .errors import BadData
 from .sources import Block, Buffers, Opened, blocks, last_newline
 from .tables import LABEL_NAMES, MISSING, NUMBER, InfiniteNumber, Parsed, TableReader, guess_kind
 
-__all__ = ["DelimitedReader", "Dialect", "sniff"]
-
 QUOTE = '"'
 
 
@@ -78,6 +76,24 @@ def _rows(text: str, delimiter: str, quoted: bool) -> Iterator[list[str]]:
             return
         except csv.Error:
             continue
+
+
+def records(text: str, width: int, delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a text that are not empty, with the line on which each begins; a row of another width is refused."""
+    reader, line = _reader(text, delimiter, quoted), 1
+    try:
+        for row in reader:
+            if row and len(row) != width:
+                raise BadData(
+                    f"A row must have {width} field{'s'[: width - 1]}, as the first one has; got {len(row)}. "
+                    f"Quote a field that contains {delimiter!r}.",
+                    line=line,
+                )
+            if row:
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as problem:
+        raise BadData(f"The row cannot be taken apart: {problem}. Check its quotes.", line=line) from None
 
 
 def _delimiter(text: str) -> str:
@@ -191,26 +207,17 @@ class DelimitedReader(TableReader):
     def _complaint(self, unit: tuple[Block, list[str], bool], numeric: set[Any], error: Exception) -> BadData:
         """Find the line that Arrow did not like, and say what is wrong with it."""
         block, names, header = unit
-        reader = _reader(block.decoded(), self.dialect.delimiter, self.dialect.quoted)
-        line = 1
+        rows = records(block.decoded(), len(names), self.dialect.delimiter, self.dialect.quoted)
         try:
-            for number, row in enumerate(reader):
-                if row and not (header and number == 0):
-                    if len(row) != len(names):
+            for line, row in itertools.islice(rows, int(header), None):
+                for name, cell in zip(names, row):
+                    good = NUMBER.match(cell) is not None and math.isfinite(float(cell))
+                    if name in numeric and not good and cell.strip() not in MISSING:
                         return BadData(
-                            f"A row must have {len(names)} field{'s'[: len(names) - 1]}, as the first one has; got {len(row)}. "
-                            f"Quote a field that contains {self.dialect.delimiter!r}.",
+                            f"Column {name!r} must hold finite numbers, as its first rows do; got {cell.strip()[:40]!r}. "
+                            f"Correct it, or set its type to category (--types {name}=category).",
                             line=line,
                         )
-                    for name, cell in zip(names, row):
-                        good = NUMBER.match(cell) is not None and math.isfinite(float(cell))
-                        if name in numeric and not good and cell.strip() not in MISSING:
-                            return BadData(
-                                f"Column {name!r} must hold finite numbers, as its first rows do; got {cell.strip()[:40]!r}. "
-                                f"Correct it, or set its type to category (--types {name}=category).",
-                                line=line,
-                            )
-                line = reader.line_num + 1
-        except csv.Error as problem:
-            return BadData(f"The row cannot be taken apart: {problem}. Check its quotes.", line=line)
+        except BadData as problem:
+            return problem
         return BadData(f"The rows cannot be read: {error}. Check the delimiter and the quotes.", line=1)

@@ -23,8 +23,6 @@ from rosenblatt.engine.text.tokens import (
 from .errors import BadData
 from .vocabulary import Vocabulary, new_tokens
 
-__all__ = ["BITS", "KINDS", "Encoder", "Moments"]
-
 KINDS = ("number", "category", "words")
 BITS = range(1, 31)
 

@@ -1,7 +1,5 @@
 """What is raised when a file cannot be read as asked."""
 
-__all__ = ["BadData"]
-
 
 class BadData(ValueError):  # noqa: N818
     """A file, or a line of it, that cannot be read.

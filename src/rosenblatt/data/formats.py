@@ -14,8 +14,6 @@ from .parquet import ParquetReader
 from .sources import Buffers, Opened
 from .tables import plan
 
-__all__ = ["FORMATS", "Reader", "find_format", "make_reader"]
-
 FORMATS = ("svmlight", "csv", "tsv", "parquet", "vw", "jsonl")
 
 _ENDINGS = {

@@ -10,8 +10,6 @@ from .errors import BadData
 from .sources import Block, Buffers, Opened, blocks
 from .tables import MISSING, NUMBER, Parsed, TableReader, guess_kind
 
-__all__ = ["JsonReader", "sniff_json"]
-
 
 def _flat(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in record.items():

@@ -9,8 +9,6 @@ from rosenblatt.engine.text.tables import label_codes
 
 from .errors import BadData
 
-__all__ = ["NumberLabels", "TextLabels"]
-
 Codes = NDArray[np.int64]
 
 EXACT = 2.0**53

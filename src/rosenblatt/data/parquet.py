@@ -8,8 +8,6 @@ from .errors import BadData
 from .sources import Opened
 from .tables import InfiniteNumber, Parsed, TableReader, guess_kind, plan
 
-__all__ = ["ParquetReader"]
-
 SAMPLE = 1000
 """So many rows decide whether a column of text holds words or categories."""
 

@@ -21,8 +21,6 @@ from rosenblatt.engine.text.numbers import PADDING
 
 from .errors import BadData
 
-__all__ = ["LINE_LIMIT", "Block", "Buffers", "Opened", "Spare", "blocks", "expand", "last_newline"]
-
 LINE_LIMIT = 1 << 26
 """A line of text may have so many bytes (64 MiB): memory stays bounded whatever the file holds."""
 

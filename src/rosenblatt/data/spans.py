@@ -10,8 +10,6 @@ from .errors import BadData
 from .formats import make_reader
 from .sources import BYTE_ORDER_MARK, LINE_LIMIT, Buffers, Opened, blocks
 
-__all__ = ["Span", "lines_before", "split"]
-
 Span = tuple[int, int]
 
 _PIECE = 1 << 20

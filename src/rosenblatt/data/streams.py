@@ -19,8 +19,6 @@ from .formats import Reader, find_format, make_reader
 from .sources import Buffers, Opened, expand
 from .spans import lines_before
 
-__all__ = ["BATCH_BYTES", "Stream", "open_stream", "read", "stream"]
-
 BATCH_BYTES = 1 << 20
 """About so many bytes of text make a batch: small enough for the processor's caches, large enough to forget the overhead."""
 

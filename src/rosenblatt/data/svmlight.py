@@ -33,8 +33,6 @@ from .errors import BadData
 from .labels import NumberLabels
 from .sources import Block, Buffers, Opened, Spare, blocks
 
-__all__ = ["SvmlightReader"]
-
 COLUMN_LIMIT = (1 << 31) - 1
 """Column numbers must be below it, since there is a weight for each up to the highest."""
 

@@ -14,8 +14,6 @@ from .encoder import KINDS, Encoder
 from .errors import BadData
 from .labels import NumberLabels, TextLabels
 
-__all__ = ["LABEL_NAMES", "MISSING", "NUMBER", "Parsed", "TableReader", "choose_label", "guess_kind", "plan"]
-
 LABEL_NAMES = ("label", "target", "class", "y")
 MISSING = ["", "NA", "N/A", "NaN", "nan", "na", "n/a", "null", "NULL", "None", "none", "?"]
 """What stands for a missing value; such a number or category has no feature."""

@@ -11,8 +11,6 @@ from rosenblatt.engine.text.tokens import END, Tokens, number_tokens, rehash, sl
 
 from .sources import Spare
 
-__all__ = ["Vocabulary", "new_tokens"]
-
 
 def _token_arrays(count: int, room: int) -> tuple[NDArray[Any], ...]:
     row, column, length = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)

@@ -34,8 +34,6 @@ from .labels import NumberLabels
 from .sources import Block, Buffers, Opened, blocks
 from .vocabulary import new_tokens
 
-__all__ = ["VwReader"]
-
 _REASONS = {
     BAD_LABEL: "Before the bar come label, importance and base, all numbers, and a 'tag; got {word!r}. Number the classes.",
     NO_BAR: "A line must have a bar | before its features; got {word!r} without one. Write it as label |features.",

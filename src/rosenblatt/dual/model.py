@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rosenblatt.dual.budgets import POLICIES, BudgetMachine
+from rosenblatt.dual.budgets import POLICIES
+from rosenblatt.dual.budgets.slots import BudgetMachine
 from rosenblatt.dual.functions import Kernel, make_kernel
 from rosenblatt.dual.machine import Machine, columns_for
-from rosenblatt.dual.readouts import READOUTS, coefficients, decide, linear_scores
+from rosenblatt.dual.readouts import coefficients, decide, linear_scores
 from rosenblatt.dual.rows import Block, Floats, Integers
 from rosenblatt.dual.training import BLOCK_SIZE, learn_stream
 from rosenblatt.engine.dual import ON_ZERO, SCHEMES, OnZero
@@ -20,18 +21,6 @@ from rosenblatt.model.scores import margins
 
 # Overflow is found in the scores and raised as an error: NumPy need not warn of it first.
 QUIET = np.errstate(over="ignore", invalid="ignore")
-
-
-def _one_of(name: str, value: object, allowed: Iterable[str], advice: str) -> None:
-    words = tuple(allowed)
-    if value not in words:
-        quoted = ", ".join(f'"{word}"' for word in words)
-        raise ValueError(f"`{name}` of KernelPerceptron must be one of {quoted}; got {value!r}. {advice}")
-
-
-def _whole(name: str, value: Any, advice: str) -> None:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"`{name}` of KernelPerceptron must be a whole number of at least 1; got {value!r}. {advice}")
 
 
 @dataclass(frozen=True)
@@ -49,19 +38,6 @@ class Settings:
     eta: float = 0.1
     seed: int = 0
     block_size: int = BLOCK_SIZE
-
-    def __post_init__(self) -> None:
-        _one_of("multiclass", self.multiclass, SCHEMES, 'Freund & Schapire used "ovr".')
-        _one_of("on_zero", self.on_zero, ON_ZERO, 'The usual rule is "update".')
-        _one_of("budget_policy", self.budget_policy, POLICIES, "It only matters with a `budget`.")
-        _whole("block_size", self.block_size, "It changes speed and memory, not the mistakes.")
-        if self.budget is not None:
-            _whole("budget", self.budget, "Use None to keep every mistake.")
-        if not self.eta > 0:
-            raise ValueError(
-                f"`eta` of KernelPerceptron must be greater than 0; got {self.eta!r}. "
-                "Smaller values project less and keep more support rows."
-            )
 
     def build_kernel(self) -> Kernel:
         """Make the kernel function, its parameters checked."""
@@ -134,7 +110,6 @@ class KernelModel:
 
     def set_on_zero(self, word: str) -> None:
         """Change what a score of 0 counts as from now on."""
-        _one_of("on_zero", word, ON_ZERO, 'The usual rule is "update".')
         self.machine.on_zero = ON_ZERO[word]
 
     def grow(self, n_classes: int) -> None:
@@ -145,7 +120,6 @@ class KernelModel:
     @QUIET
     def decide(self, data: Block, readout: str, normalize: bool) -> Floats:
         """Scores of new examples, shape (n, columns)."""
-        _one_of("readout", readout, READOUTS, "All three can be read from one training run.")
         machine = self.machine
         if isinstance(machine, Machine):
             return decide(machine, self.kernel, data, readout, normalize)

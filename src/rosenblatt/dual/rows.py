@@ -156,10 +156,6 @@ class RowStore:
         parts = (self._data.view[inside], self._indices.view[inside], ends - ends[0])
         return sp.csr_array(parts, shape=(stop - start, self._width))
 
-    def widen(self, width: int) -> None:
-        """Let sparse rows have this many features (streams of dicts bring new ones)."""
-        self._width = max(self._width, width)
-
     def truncate(self, size: int) -> None:
         """Forget everything behind the first `size` rows."""
         if self._dense is not None:

@@ -1,6 +1,6 @@
 """Rules that add: ``tau = step(margin, …)`` does w = w + tau y x. They keep nothing besides their weights.
 
-A step may also be added to logarithms, from which the weights follow (`links`).
+A step may also be added to logarithms, from which the weights follow (`log_weights`).
 """
 
 import math
@@ -8,36 +8,23 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.extending import overload
 
 from .jit import NOGIL, VERB
-from .loop import DONE, OUT_OF_SCALE, REACH, SHIFT
-from .moves import REFUSED, decide, decide_together, move, move_columns
+from .log_weights import EXP, IDENTITY, refresh, refresh_columns
 from .multiclass import share
-from .rows import EXP, IDENTITY, add, add_columns, norm_above, refresh, refresh_columns, squared_norm
-from .state import unpack
+from .rows import add, add_columns, norm_above, squared_norm
+from .state import DONE, OUT_OF_SCALE, REFUSED
 from .step_call import number_of
 
-__all__ = ["unpack_adding"]
+__all__ = ["decide", "decide_together", "move", "move_columns"]
 
 SMALL, LARGE = 1e-200, 1e200  # linked weights beyond these are scaled by the model before they overflow or vanish
 ONE = (np.ones(1),)  # the bias feature, as a row
 
 
-@njit(**NOGIL)
-def unpack_adding(packed: Any, w: Any) -> Any:
-    """The arrays of a run."""
-    rule, weights, settings = unpack(packed, w)
-    return rule, (weights,), settings
-
-
-def _mine(state: Any) -> bool:
-    return len(state) == 1
-
-
 @njit(**VERB)
 def verdict(tau: Any, norm: Any, moved: Any) -> Any:
-    """How many move by tau: none for 0; an example of zeros cannot move anything."""
+    """The number of vectors that move by tau: none if it is 0; an example of zeros cannot move anything."""
     if tau == 0.0 or norm == 0.0:
         return 0 if norm < math.inf else REFUSED
     return moved if tau > 0.0 and tau * tau * norm < math.inf else REFUSED
@@ -49,94 +36,76 @@ def out_of_scale(top: Any, link: Any, shift: Any) -> Any:
     return top > LARGE or (top < SMALL and (link == EXP or shift != 0.0))
 
 
-@overload(decide, jit_options=VERB)
-def _decide(
+def decide(
     rule: Any, state: Any, settings: Any, k: Any, x: Any, norm: Any, margin: Any, product: Any, importance: Any
 ) -> Any:
-    def adding(
-        rule: Any, state: Any, settings: Any, k: Any, x: Any, norm: Any, margin: Any, product: Any, importance: Any
-    ) -> Any:
-        if settings.needs_norm and norm == 0.0:
-            norm = squared_norm(x) + settings.bias
-        tau = number_of(rule, margin, norm) * importance
-        if tau != 0.0 and norm == 0.0 and not settings.needs_norm:
-            norm = norm_above(x, state[0].sums[REACH] - settings.bias) + settings.bias
-        return tau, 0.0, norm, verdict(tau, norm, 1)
-
-    return adding if _mine(state) else None
+    """Ask the rule about weight vector k, as `loop.decide` describes."""
+    if settings.needs_norm and norm == 0.0:
+        norm = squared_norm(x) + settings.bias
+    tau = number_of(rule, margin, norm) * importance
+    if tau != 0.0 and norm == 0.0 and not settings.needs_norm:
+        norm = norm_above(x, state.weights.tally[0].reach - settings.bias) + settings.bias
+    return tau, 0.0, norm, verdict(tau, norm, 1)
 
 
-@overload(decide_together, jit_options=VERB)
-def _decide_together(
+def decide_together(
     rule: Any, state: Any, settings: Any, x: Any, true: Any, rival: Any, margin: Any, importance: Any
 ) -> Any:
-    def adding(
-        rule: Any, state: Any, settings: Any, x: Any, true: Any, rival: Any, margin: Any, importance: Any
-    ) -> Any:
-        (weights,) = state
-        columns, amounts = weights.columns, weights.amounts
-        norm, length, moved = 0.0, 0.0, 0
-        if settings.needs_norm:
-            norm = squared_norm(x) + settings.bias
-            moved = share(settings.scheme, weights.scores, true, rival, columns, amounts)
-            length = (1.0 - amounts[1]) * norm
-        tau = number_of(rule, margin, length) * importance
-        if tau != 0.0 and not settings.needs_norm:
-            norm = norm_above(x, weights.sums[REACH] - settings.bias) + settings.bias
-            moved = share(settings.scheme, weights.scores, true, rival, columns, amounts)
-        for c in range(moved):
-            amounts[c] *= tau
-        return tau, norm, verdict(tau, norm, moved)
-
-    return adding if _mine(state) else None
+    """Ask the rule about the lead of the true class over its rivals, as `loop.decide_together` describes."""
+    weights = state.weights
+    columns, amounts = weights.columns, weights.amounts
+    norm, length, moved = 0.0, 0.0, 0
+    if settings.needs_norm:
+        norm = squared_norm(x) + settings.bias
+        moved = share(settings.scheme, weights.scores, true, rival, columns, amounts)
+        length = (1.0 - amounts[1]) * norm
+    tau = number_of(rule, margin, length) * importance
+    if tau != 0.0 and not settings.needs_norm:
+        norm = norm_above(x, weights.tally[0].reach - settings.bias) + settings.bias
+        moved = share(settings.scheme, weights.scores, true, rival, columns, amounts)
+    for c in range(moved):
+        amounts[c] *= tau
+    return tau, norm, verdict(tau, norm, moved)
 
 
-@overload(move, jit_options=VERB)
-def _move(
+def move(
     state: Any, settings: Any, x: Any, norm: Any, age: Any, sign: Any, product: Any, first: Any, second: Any
 ) -> Any:
-    def adding(
-        state: Any, settings: Any, x: Any, norm: Any, age: Any, sign: Any, product: Any, first: Any, second: Any
-    ) -> Any:
-        (weights,) = state
-        amount, shift = sign * first, weights.sums[SHIFT]
-        add(weights.v, amount, x)
-        weights.v_bias[0] += amount * settings.bias
-        if weights.u.size > 0:
-            add(weights.u, age * amount, x)
-            weights.u_bias[0] += age * amount * settings.bias
-        if settings.link != IDENTITY:
-            top = refresh(weights.w, weights.v, x, settings.link, shift)
-            if settings.bias != 0.0:
-                top = max(top, refresh(weights.bias, weights.v_bias, ONE, settings.link, shift))
-            if out_of_scale(top, settings.link, shift):
-                return OUT_OF_SCALE
-        return DONE
-
-    return adding if _mine(state) else None
+    """Take the step of the only weight vector, as `loop.move` describes."""
+    weights = state.weights
+    amount, shift = sign * first, weights.tally[0].shift
+    add(weights.v, amount, x)
+    weights.v_bias[0] += amount * settings.bias
+    if weights.u.size > 0:
+        add(weights.u, age * amount, x)
+        weights.u_bias[0] += age * amount * settings.bias
+    if settings.link != IDENTITY:
+        top = refresh(weights.w, weights.v, x, settings.link, shift)
+        if settings.bias != 0.0:
+            top = max(top, refresh(weights.bias, weights.v_bias, ONE, settings.link, shift))
+        if out_of_scale(top, settings.link, shift):
+            return OUT_OF_SCALE
+    return DONE
 
 
-@overload(move_columns, jit_options=VERB)
-def _move_columns(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: Any) -> Any:
-    def adding(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: Any) -> Any:
-        (weights,) = state
-        columns, amounts, lagged, shift = weights.columns, weights.amounts, weights.lagged, weights.sums[SHIFT]
-        add_columns(weights.v, columns, amounts, moved, x)
+def move_columns(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: Any) -> Any:
+    """Take the steps of several weight vectors, as `loop.move_columns` describes."""
+    weights = state.weights
+    columns, amounts, lagged, shift = weights.columns, weights.amounts, weights.lagged, weights.tally[0].shift
+    add_columns(weights.v, columns, amounts, moved, x)
+    for c in range(moved):
+        weights.v_bias[columns[c]] += amounts[c] * settings.bias
+    if weights.u.size > 0:
         for c in range(moved):
-            weights.v_bias[columns[c]] += amounts[c] * settings.bias
-        if weights.u.size > 0:
+            lagged[c] = age * amounts[c]
+            weights.u_bias[columns[c]] += lagged[c] * settings.bias
+        add_columns(weights.u, columns, lagged, moved, x)
+    if settings.link != IDENTITY:
+        top = refresh_columns(weights.w, weights.v, columns, moved, x, settings.link, shift)
+        if settings.bias != 0.0:
             for c in range(moved):
-                lagged[c] = age * amounts[c]
-                weights.u_bias[columns[c]] += lagged[c] * settings.bias
-            add_columns(weights.u, columns, lagged, moved, x)
-        if settings.link != IDENTITY:
-            top = refresh_columns(weights.w, weights.v, columns, moved, x, settings.link, shift)
-            if settings.bias != 0.0:
-                for c in range(moved):
-                    one = slice(columns[c], columns[c] + 1)
-                    top = max(top, refresh(weights.bias[one], weights.v_bias[one], ONE, settings.link, shift))
-            if out_of_scale(top, settings.link, shift):
-                return OUT_OF_SCALE
-        return DONE
-
-    return adding if _mine(state) else None
+                one = slice(columns[c], columns[c] + 1)
+                top = max(top, refresh(weights.bias[one], weights.v_bias[one], ONE, settings.link, shift))
+        if out_of_scale(top, settings.link, shift):
+            return OUT_OF_SCALE
+    return DONE

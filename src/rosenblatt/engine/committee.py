@@ -1,7 +1,7 @@
-"""The online protocol of a committee: several perceptrons see an example, the majority answers, each learns its part.
+"""The loop of a committee: several perceptrons see an example, the majority answers, each learns its part.
 
 The weights have one column for each perceptron, kept as scale · v like those of `scaled`. A step function sees the margin of the
-committee (its votes for the truth less those against) and that of one perceptron: ``shrink, tau = step(margin, own, …)``.
+committee (its votes for the true class less those against) and that of one perceptron: ``shrink, tau = step(margin, own, …)``.
 """
 
 import math
@@ -9,22 +9,13 @@ from typing import Any
 
 from numba import njit, uint64
 
-from .jit import LOOP, NOGIL
-from .loop import AGE, BAD_VALUE, DONE, EXAMPLES, LOSS, MISTAKES, POSITION, REACH, RUN, STEPS, UPDATES
+from .jit import NOGIL
 from .rows import add_columns, dots, row, squared_norm
-from .scaled import FIRST_EXTRA, unpack_scaled
-from .scales import grown, rescale
-from .state import floats
+from .scaled import grown, rescale
+from .state import BAD_VALUE, DONE
 from .step_call import pair_of
 
-__all__ = ["many_classes", "two_classes", "unpack_committee"]
-
-
-@njit(**NOGIL)
-def unpack_committee(packed: Any, w: Any) -> Any:
-    """The arrays of a run: those of `scaled`, and room for the perceptrons' own scores."""
-    rule, (weights, scales), settings = unpack_scaled(packed, w)
-    return rule, (weights, scales, floats(packed[FIRST_EXTRA + 4])), settings
+__all__ = ["many_classes"]
 
 
 @njit(**NOGIL)
@@ -38,14 +29,13 @@ def move(weights: Any, scales: Any, own: Any, norm: Any, moved: Any, feature: An
         weights.v_bias[k] += weights.amounts[c] * feature
 
 
-@njit(**LOOP)
 def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
     """One column of weights for each perceptron; y holds 0 and 1."""
-    weights, scales, own = state
-    counts, sums, tile, columns = weights.counts, weights.sums, weights.tile, weights.columns
+    weights, scales, own = state.weights, state.scales, state.own
+    counters, tile, columns = weights.tally[0], weights.tile, weights.columns
     amounts, shrinks, size = weights.amounts, weights.lagged, uint64(weights.bias.size)
     result = DONE
-    t = counts[POSITION]
+    t = counters.position
     while t < order.size and result == DONE:
         scored = dots(weights.w, X, order, t, tile)
         for r in range(scored):
@@ -80,24 +70,21 @@ def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: A
             if not (check == 0.0 and norm < math.inf):
                 result = BAD_VALUE
                 break
-            sums[AGE] += importance
-            counts[EXAMPLES] += 1
-            sums[LOSS] += importance * max(0.0, -margin)
+            counters.age += importance
+            counters.examples += 1
+            counters.loss += importance * max(0.0, -margin)
             if margin <= 0.0:
-                counts[MISTAKES] += 1
+                counters.mistakes += 1
             t += 1
             if moved == 0:
-                counts[RUN] += 1
+                counters.run += 1
                 continue
             move(weights, scales, own, norm, moved, settings.bias)
             add_columns(weights.v, columns, amounts, moved, x)
-            counts[RUN] = 0
-            counts[UPDATES] += 1
-            sums[STEPS] += longest
-            sums[REACH] = max(sums[REACH], norm)
+            counters.run = 0
+            counters.updates += 1
+            counters.steps += longest
+            counters.reach = max(counters.reach, norm)
             break  # the weights have moved: score the next rows anew
-    counts[POSITION] = t
+    counters.position = t
     return result
-
-
-two_classes = many_classes

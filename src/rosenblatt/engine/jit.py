@@ -17,8 +17,9 @@ from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache
+from numba.extending import overload
 
-__all__ = ["LOOP", "NOGIL", "VERB", "cache_folder", "checked", "compiled", "named", "uncollected"]
+__all__ = ["ENTRY", "LOOP", "NOGIL", "VERB", "cache_folder", "checked", "compiled", "named", "uncollected", "verb"]
 
 NOGIL = {"nogil": True, "no_cfunc_wrapper": True}
 """No lock is held, and no entry for C is made, which took a fifth of the time to compile."""
@@ -32,6 +33,27 @@ array which is an attribute of a tuple that was unpacked from another one.
 
 LOOP = NOGIL | {"error_model": "numpy", "_nrt": False}
 """Nothing may be allocated in a loop: without `_nrt` no references are counted, which took a third of the time."""
+
+ENTRY = {"no_cfunc_wrapper": True, "error_model": "numpy"}
+"""A function that Python calls, for `compiled`."""
+
+
+def verb(**options: Any) -> Callable[[Callable[..., Callable[..., Any]]], Any]:
+    """Make a function that has several bodies from one that selects the body.
+
+    The decorated function gets the arguments, as values or as Numba types, and returns the function to run for them. So the same
+    bodies are compiled with the loops and run as plain Python under ``NUMBA_DISABLE_JIT=1``.
+    """
+
+    def decorate(select: Callable[..., Callable[..., Any]]) -> Any:
+        @functools.wraps(select)
+        def call(*arguments: Any) -> Any:
+            return select(*arguments)(*arguments)
+
+        overload(call, jit_options=options)(select)
+        return call
+
+    return decorate
 
 
 def named(name: str) -> Callable[[Any], Any]:
@@ -108,8 +130,8 @@ class _Checked(FunctionCache):
 
 
 def checked(dispatcher: Any) -> Any:
-    """Let a compiled function look twice at what it finds on disk."""
-    if type(dispatcher._cache) is FunctionCache:
+    """Check the types of machine code that a compiled function loads from disk; a plain function is returned as it is."""
+    if type(getattr(dispatcher, "_cache", None)) is FunctionCache:
         dispatcher._cache.__class__ = _Checked
     return dispatcher
 
@@ -124,7 +146,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(cache_folder())
         try:  # Numba asks for the folder now, not when it compiles
-            return checked(numba.njit(cache=True, **NOGIL, **options)(function))
+            return checked(numba.njit(cache=True, **(NOGIL | options))(function))
         finally:
             numba.config.CACHE_DIR = before
 

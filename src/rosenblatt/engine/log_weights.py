@@ -5,23 +5,14 @@ from typing import Any
 
 import numpy as np
 from numba import njit, uint64
-from numba.extending import overload
 
-from .csr import unsigned
-from .jit import NOGIL
+from .jit import NOGIL, verb
+from .rows import is_dense, unsigned
 
 __all__ = ["BALANCED", "EXP", "IDENTITY", "linked", "refresh", "refresh_columns"]
 
 IDENTITY, EXP, BALANCED = 0, 1, 2
 """Links: the weights are what is added up, or its exponential, or the difference of a balanced pair of exponentials."""
-
-
-def refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
-    """w[j] = link(v[j]) for the features j of x; gives the largest of them."""
-
-
-def refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
-    """W[j, k] = link(V[j, k]) for the features j of x and the first `count` columns k; gives the largest."""
 
 
 @njit(**NOGIL)
@@ -32,8 +23,10 @@ def linked(v: Any, link: Any, shift: Any) -> Any:
     return math.exp(v - shift) - math.exp(-v - shift)
 
 
-@overload(refresh, jit_options=NOGIL)
-def _refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
+@verb(**NOGIL)
+def refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
+    """w[j] = link(v[j]) for the features j of x; gives the largest of them."""
+
     def dense(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
         (values,) = x
         top = 0.0
@@ -52,11 +45,13 @@ def _refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
             top = max(top, abs(np.float64(w[j])))
         return top
 
-    return dense if len(x) == 1 else sparse
+    return dense if is_dense(x) else sparse
 
 
-@overload(refresh_columns, jit_options=NOGIL)
-def _refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
+@verb(**NOGIL)
+def refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
+    """W[j, k] = link(V[j, k]) for the features j of x and the first `count` columns k; gives the largest."""
+
     def dense(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
         (values,) = x
         top = 0.0
@@ -79,4 +74,4 @@ def _refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any
                 top = max(top, abs(np.float64(W[j, k])))
         return top
 
-    return dense if len(x) == 1 else sparse
+    return dense if is_dense(x) else sparse

@@ -1,106 +1,158 @@
-"""The online protocol, once for all rules: receive x, predict, see the truth, update.
+"""The loop, once for all rules: receive x, predict, see the truth, update.
 
-A rule only says how far to move; how a kind of rules is asked and obeyed stands in `moves`; everything else that happens to an
-example happens here. `two_classes` keeps one weight vector, `many_classes` one for each class. A pass visits the rows of X in the
-given `order` and can stop early and go on where it stopped (``counts[POSITION]``); its return value says why it came back.
+A rule only says how far to move. How a kind of rules is asked and how its steps are taken is in `additive`, `scaled` and
+`second_order`; everything else that happens to an example happens here. `two_classes` keeps one weight vector, `many_classes` one
+for each class; `committee` has a loop of its own. A pass visits the rows of X in the given `order` and can stop early and go on
+where it stopped (``counters.position``); its return value says why it returned.
+
+The functions at the end are those that Python calls. They take the address of a run's record (`state.RUN`), and its weights.
 """
 
+import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, njit, uint64
+from numba import njit, uint64
 
-from .jit import LOOP, NOGIL, VERB
-from .moves import REFUSED, decide, decide_together, move, move_columns
+from . import additive, committee, scaled, second_order
+from .jit import ENTRY, LOOP, NOGIL, VERB, compiled, named, verb
 from .multiclass import ONE_VS_REST, top_rival
-from .rows import CSR, dot, dots, fetch_ahead, row, sort_row
-from .scales import add_up, factor
-from .simd import pointer
-from .state import COUNTS, LABEL, ORDER, SCORES, WEIGHT, Settings, State, floats, integers, pack
+from .rows import dot, dots, fetch_ahead, row, sparse_example
+from .state import (
+    BAD_VALUE,
+    COUNTERS,
+    DONE,
+    LOG_FULL,
+    OUT_OF_SCALE,
+    REFUSED,
+    RUN,
+    RUN_REACHED,
+    Additive,
+    Committee,
+    Diagonal,
+    Full,
+    Scaled,
+    floats,
+    integers,
+    kind_of,
+    records,
+    unpack,
+)
+from .step_call import ON_ZERO, settle_tie
 
-__all__ = ["ON_ZERO", "Settings", "State", "many_classes", "pack", "two_classes"]
+__all__ = [
+    "BAD_VALUE",
+    "DONE",
+    "LOG_FULL",
+    "ON_ZERO",
+    "OUT_OF_SCALE",
+    "RUN_REACHED",
+    "Passes",
+    "passes_of",
+]
 
-# Why a pass came back.
-DONE, BAD_VALUE, LOG_FULL, RUN_REACHED, OUT_OF_SCALE = range(5)
-
-# The places in `State.counts` and `State.sums`.
-POSITION, EXAMPLES, MISTAKES, UPDATES, RUN, GOAL, LOGGED = range(7)
-LOSS, STEPS, SHIFT, AGE, REACH = range(5)
-
-UPDATE, POSITIVE, KEEP = range(3)
-ON_ZERO = {"update": UPDATE, "positive": POSITIVE, "keep": KEEP}
-
-TINY = 5e-324
-
-
-@njit(**NOGIL)
-def one_example(packed: Any, label: Any, importance: Any) -> Any:
-    """Label, weight and order of a run over a single row."""
-    y, weight, order = integers(packed[LABEL]), floats(packed[WEIGHT]), integers(packed[ORDER])
-    y[0], weight[0], order[0] = label, importance, 0
-    integers(packed[COUNTS])[POSITION] = 0
-    return y, weight, order
-
-
-@njit(**NOGIL)
-def sparse_example(w: Any, indices_address: Any, values_address: Any, count: Any) -> Any:
-    """A row given by the addresses of its entries: a sorted copy, of the types that most matrices have."""
-    indptr = np.empty(2, np.int64)
-    indptr[0], indptr[1] = 0, count
-    indices = carray(pointer(indices_address), (count,), np.int64).astype(np.int32)
-    values = carray(pointer(values_address), (count,), w.dtype).copy()
-    sort_row(indices, values, count)
-    return CSR(indptr, indices, values)
+_CODE = {Additive: additive, Scaled: scaled, Diagonal: second_order, Full: second_order}
 
 
-@njit(**NOGIL)
-def guess_or_reason(reason: Any, packed: Any) -> Any:
-    """The class that the scores of the last example speak for, or, negative, why it was not learned to the end."""
-    if reason != DONE:
-        return -reason
-    scores = floats(packed[SCORES])
-    if scores.size == 1:
-        return 1 if scores[0] >= 0.0 else 0
-    best = 0
-    for k in range(1, scores.size):
-        if scores[k] > scores[best]:
-            best = k
-    return best
+# ---- what differs between the kinds of rules ----
 
 
-@njit(**NOGIL)
-def settle_tie(margin: Any, first: Any, on_zero: Any) -> Any:
-    """The margin as the rule sees it: a tie that counts as correct becomes the smallest positive number."""
-    if margin == 0.0 and (on_zero == KEEP or (on_zero == POSITIVE and first)):
-        return TINY
-    return margin
+@verb(**VERB)
+def decide(
+    rule: Any, state: Any, settings: Any, k: Any, x: Any, norm: Any, margin: Any, product: Any, importance: Any
+) -> Any:
+    """Ask the rule about weight vector k; `product` is its score times the sign of the label.
+
+    Gives the two numbers of a step, ‖x‖² if that was needed, and the number of vectors to move: 1, 0 if the example is left
+    alone, or `REFUSED` if the answer of the rule cannot be used. Nothing moves before that is known. `norm` comes in as 0, or as
+    what was given for the same example before.
+    """
+    return _CODE[kind_of(state)].decide
+
+
+@verb(**VERB)
+def decide_together(
+    rule: Any, state: Any, settings: Any, x: Any, true: Any, rival: Any, margin: Any, importance: Any
+) -> Any:
+    """Ask the rule about the lead of the true class over its rivals.
+
+    The classes that are to move go to the columns of the state, the two numbers of each step to its amounts and its lagged. Gives
+    the size of the step, ‖x‖², and the number of classes that move, as `decide`.
+    """
+    return _CODE[kind_of(state)].decide_together
+
+
+@verb(**VERB)
+def move(
+    state: Any, settings: Any, x: Any, norm: Any, age: Any, sign: Any, product: Any, first: Any, second: Any
+) -> Any:
+    """Take the step of the only weight vector; gives `DONE`, or the reason for which the pass has to return."""
+    return _CODE[kind_of(state)].move
+
+
+@verb(**VERB)
+def move_columns(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: Any) -> Any:
+    """Take the steps that `decide` or `decide_together` stored for several weight vectors; gives the same."""
+    return _CODE[kind_of(state)].move_columns
+
+
+@verb(**VERB)
+def factor(state: Any, k: Any) -> Any:
+    """The factor of the scores of weight vector k; 1 where no scales are kept."""
+
+    def plain(state: Any, k: Any) -> Any:
+        return 1.0
+
+    return scaled.factor if kind_of(state) is Scaled else plain
+
+
+@verb(**VERB)
+def add_up(state: Any, importance: Any) -> Any:
+    """Add the scales in force after an example to their total, where there are any."""
+
+    def plain(state: Any, importance: Any) -> Any:
+        pass
+
+    return scaled.add_up if kind_of(state) is Scaled else plain
+
+
+@verb(**VERB)
+def age_of(state: Any, k: Any) -> Any:
+    """The weight of the present vector k in the sum of all vectors: the total of its scale, else the age of the run."""
+
+    def plain(state: Any, k: Any) -> Any:
+        return state.weights.tally[0].age
+
+    return scaled.age_of if kind_of(state) in (Scaled, Committee) else plain
+
+
+# ---- the loops ----
 
 
 @njit(**NOGIL)
 def next_goal(goal: Any, run: Any) -> Any:
-    """The goal after a run of right answers has ended: one that passed it has set a new one."""
+    """The goal after a run of right answers has ended: one that was longer sets a new goal."""
     return run + 1 if 0 < goal <= run else goal
 
 
 @njit(**VERB)
 def shortfall(target: Any, margin: Any) -> Any:
-    """The loss: by how much a margin misses the target, or 0 where that is infinite."""
+    """The loss: the amount by which a margin misses the target; an infinite target counts as 0."""
     return max(0.0, (target if target < math.inf else 0.0) - margin)
 
 
-@njit(**LOOP)
 def two_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
     """One weight vector; y holds 0 for the negative class and 1 for the positive one."""
-    weights = state[0]
-    counts, sums = weights.counts, weights.sums
+    weights = state.weights
+    counters = weights.tally[0]
     # Counted in registers: each would cost a load and a store per example.
-    age, loss, score = sums[AGE], sums[LOSS], weights.scores[0]
-    examples, mistakes, run, goal = counts[EXAMPLES], counts[MISTAKES], counts[RUN], counts[GOAL]
+    age, loss, score = counters.age, counters.loss, weights.scores[0]
+    examples, mistakes, run, goal = counters.examples, counters.mistakes, counters.run, counters.goal
     result = DONE
-    t = counts[POSITION]
+    t = counters.position
     while t < order.size:
-        if weights.log_rows.size > 0 and counts[LOGGED] == weights.log_rows.size:
+        if weights.log_rows.size > 0 and counters.logged == weights.log_rows.size:
             result = LOG_FULL
             break
         i = order[t]
@@ -141,38 +193,37 @@ def two_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: An
 
         result = move(state, settings, x, norm, age, sign, sign * score, first, second)
         if weights.log_rows.size > 0:
-            entry = counts[LOGGED]
+            entry = counters.logged
             weights.log_rows[entry] = i
             weights.log_ages[entry] = age
             weights.log_steps[entry, 0] = sign * first
-            counts[LOGGED] += 1
+            counters.logged += 1
         age += importance
         add_up(state, importance)
         goal = next_goal(goal, run)
         run = 0
-        counts[UPDATES] += 1
-        sums[STEPS] += abs(first)
-        sums[REACH] = max(sums[REACH], norm)
+        counters.updates += 1
+        counters.steps += abs(first)
+        counters.reach = max(counters.reach, norm)
         if result != DONE:
             break
-    sums[AGE], sums[LOSS], weights.scores[0] = age, loss, score
-    counts[EXAMPLES], counts[MISTAKES], counts[RUN], counts[GOAL] = examples, mistakes, run, goal
-    counts[POSITION] = t
+    counters.age, counters.loss, weights.scores[0] = age, loss, score
+    counters.examples, counters.mistakes, counters.run, counters.goal = examples, mistakes, run, goal
+    counters.position = t
     return result
 
 
-@njit(**LOOP)
 def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
     """One weight vector for each class; y holds the number of the class."""
-    weights = state[0]
-    counts, sums, scores, tile = weights.counts, weights.sums, weights.scores, weights.tile
+    weights = state.weights
+    counters, scores, tile = weights.tally[0], weights.scores, weights.tile
     columns, amounts, lagged = weights.columns, weights.amounts, weights.lagged
     result = DONE
-    t = counts[POSITION]
+    t = counters.position
     while t < order.size and result == DONE:
         scored = dots(weights.w, X, order, t, tile)
         for r in range(scored):
-            if weights.log_rows.size > 0 and counts[LOGGED] == weights.log_rows.size:
+            if weights.log_rows.size > 0 and counters.logged == weights.log_rows.size:
                 result = LOG_FULL
                 break
             i = order[t]
@@ -214,36 +265,202 @@ def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: A
             if moved == REFUSED:
                 result = BAD_VALUE
                 break
-            age = sums[AGE]
-            sums[AGE] += importance
-            counts[EXAMPLES] += 1
-            sums[LOSS] += importance * loss
+            age = counters.age
+            counters.age += importance
+            counters.examples += 1
+            counters.loss += importance * loss
             if margin <= 0.0:
-                counts[MISTAKES] += 1
+                counters.mistakes += 1
             t += 1
             if moved == 0:
                 add_up(state, importance)
-                counts[RUN] += 1
-                if counts[RUN] == counts[GOAL]:
+                counters.run += 1
+                if counters.run == counters.goal:
                     result = RUN_REACHED
                     break
                 continue
 
             result = move_columns(state, settings, x, norm, age, moved)
             if weights.log_rows.size > 0:
-                entry = counts[LOGGED]
+                entry = counters.logged
                 weights.log_rows[entry] = i
                 weights.log_ages[entry] = age
                 weights.log_steps[entry, :] = 0.0
                 for c in range(moved):
                     weights.log_steps[entry, columns[c]] = amounts[c]
-                counts[LOGGED] += 1
+                counters.logged += 1
             add_up(state, importance)
-            counts[GOAL] = next_goal(counts[GOAL], counts[RUN])
-            counts[RUN] = 0
-            counts[UPDATES] += 1
-            sums[STEPS] += longest
-            sums[REACH] = max(sums[REACH], norm)
+            counters.goal = next_goal(counters.goal, counters.run)
+            counters.run = 0
+            counters.updates += 1
+            counters.steps += longest
+            counters.reach = max(counters.reach, norm)
             break  # the weights have moved: score the next rows anew
-    counts[POSITION] = t
+    counters.position = t
     return result
+
+
+@verb(**LOOP)
+def learn(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
+    """Learn rows of X; gives why it returned."""
+    if kind_of(state) is Committee:
+        return committee.many_classes
+    return two_classes if dimensions(state) == 1 else many_classes
+
+
+def dimensions(state: Any) -> int:
+    """1 for one weight vector, 2 for several; takes a state and its Numba type."""
+    if hasattr(state, "instance_class"):
+        weights = state.types[0]
+        return int(weights.types[weights.fields.index("w")].ndim)
+    return int(state.weights.w.ndim)
+
+
+@verb(**NOGIL)
+def guess_by_average(state: Any, X: Any, order: Any, t: Any, guesses: Any) -> Any:
+    """guesses[t] = the class that the average so far gives row order[t]."""
+
+    def two(state: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
+        weights = state.weights
+        x = row(X, order[t])
+        lag = np.float64(dot(weights.u, x)) + weights.u_bias[0]
+        score = age_of(state, 0) * (np.float64(dot(weights.w, x)) + weights.bias[0]) - lag
+        guesses[t] = 1 if score >= 0.0 else 0
+
+    def many(state: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
+        weights = state.weights
+        best, top = uint64(0), -math.inf
+        dots(weights.u, X, order[: t + 1], t, weights.tile)
+        for k in range(uint64(weights.bias.size)):
+            weights.lagged[k] = np.float64(weights.tile[0, k]) + weights.u_bias[k]
+        dots(weights.w, X, order[: t + 1], t, weights.tile)
+        for k in range(uint64(weights.bias.size)):
+            score = age_of(state, k) * (np.float64(weights.tile[0, k]) + weights.bias[k]) - weights.lagged[k]
+            if score > top:
+                best, top = k, score
+        guesses[t] = best
+
+    return two if dimensions(state) == 1 else many
+
+
+# ---- one pass, one example, for any kind ----
+
+
+@compiled(**ENTRY)
+def learn_rows(kind: Any, run: Any, w: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
+    """Learn rows of X in the given order; gives why it returned."""
+    rule, state, settings = unpack(run, w, kind)
+    return learn(rule, state, settings, X, y, weight, order)
+
+
+@njit(**NOGIL)
+def one_example(run: Any, label: Any, importance: Any) -> Any:
+    """Label, weight and order of a pass over a single row."""
+    fields = records(run, RUN)[0]
+    y, weight, order = integers(fields.label), floats(fields.weight), integers(fields.order)
+    y[0], weight[0], order[0] = label, importance, 0
+    records(fields.tally.address, COUNTERS)[0].position = 0
+    return y, weight, order
+
+
+@njit(**NOGIL)
+def guess_or_reason(reason: Any, run: Any) -> Any:
+    """The class that the scores of the last example speak for, or, negative, why it was not learned to the end."""
+    if reason != DONE:
+        return -reason
+    scores = floats(records(run, RUN)[0].scores)
+    if scores.size == 1:
+        return 1 if scores[0] >= 0.0 else 0
+    best = 0
+    for k in range(1, scores.size):
+        if scores[k] > scores[best]:
+            best = k
+    return best
+
+
+@compiled(**ENTRY)
+def learn_sparse(
+    kind: Any, run: Any, w: Any, indices: Any, values: Any, count: Any, label: Any, importance: Any
+) -> Any:
+    """Learn one sparse example by the addresses of its entries; gives its class, or, negative, why it was not learned."""
+    y, weight, order = one_example(run, label, importance)
+    x = sparse_example(w, indices, values, count)
+    return guess_or_reason(learn_rows(kind, run, w, x, y, weight, order), run)
+
+
+# ---- what Python calls ----
+
+
+class Passes(NamedTuple):
+    """The compiled functions of a kind of rules.
+
+    All take the address of a run's record and its weights, then what is given below.
+
+    Attributes
+    ----------
+    rows
+        ``X, y, weight, order``: learn rows of X in this order; gives why it returned.
+    averaged
+        ``X, y, weight, order, guesses``: predict each row with the average as it was before, then learn it; gives the same.
+    dense
+        ``x, label, importance``: learn one example; gives its class as predicted before, or, negative, why it was not learned.
+    sparse
+        ``indices, values, count, label, importance``: the same by the addresses of the entries.
+    records
+        ``columns, counts, values, labels, guesses``: the same for many examples by their addresses; gives the number learned
+        before one whose guess is negative.
+    """
+
+    rows: Any
+    averaged: Any
+    dense: Any
+    sparse: Any
+    records: Any
+
+
+@functools.cache
+def passes_of(kind: Any) -> Passes:
+    """Make the functions of a kind; they are compiled when they are first called, for the types of that call.
+
+    Passing the kind from Python would cost some microseconds for each example.
+    """
+
+    @compiled(**ENTRY)
+    @named(f"{kind.__name__}_rows")
+    def rows(run: Any, w: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
+        return learn_rows(kind, run, w, X, y, weight, order)
+
+    @compiled(**ENTRY)
+    @named(f"{kind.__name__}_averaged")
+    def averaged(run: Any, w: Any, X: Any, y: Any, weight: Any, order: Any, guesses: Any) -> Any:
+        rule, state, settings = unpack(run, w, kind)
+        for t in range(order.size):  # every example is a pass of its own
+            guess_by_average(state, X, order, t, guesses)
+            state.weights.tally[0].position = t
+            reason = learn(rule, state, settings, X, y, weight, order[: t + 1])
+            if reason != DONE:
+                return reason
+        return DONE
+
+    @compiled(**ENTRY)
+    @named(f"{kind.__name__}_dense")
+    def dense(run: Any, w: Any, x: Any, label: Any, importance: Any) -> Any:
+        y, weight, order = one_example(run, label, importance)
+        return guess_or_reason(learn_rows(kind, run, w, x.reshape((1, x.size)), y, weight, order), run)
+
+    @compiled(**ENTRY)
+    @named(f"{kind.__name__}_sparse")
+    def sparse(run: Any, w: Any, indices: Any, values: Any, count: Any, label: Any, importance: Any) -> Any:
+        return learn_sparse(kind, run, w, indices, values, count, label, importance)
+
+    @compiled(**ENTRY)
+    @named(f"{kind.__name__}_records")
+    def records(run: Any, w: Any, columns: Any, counts: Any, values: Any, labels: Any, guesses: Any) -> Any:
+        for t in range(labels.size):
+            guesses[t] = learn_sparse(kind, run, w, columns[t], values, counts[t], labels[t], 1.0)
+            values += w.itemsize * counts[t]
+            if guesses[t] < 0:
+                return t
+        return labels.size
+
+    return Passes(rows, averaged, dense, sparse, records)

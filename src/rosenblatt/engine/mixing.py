@@ -5,8 +5,6 @@ from numba import uint64
 
 from rosenblatt.engine.jit import compiled
 
-__all__ = ["add_difference", "add_packed", "collect"]
-
 
 @compiled(error_model="numpy")
 def add_difference(total, share, now, base):

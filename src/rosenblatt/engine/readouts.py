@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 from numba import njit, uint64
-from numba.extending import overload
 from numpy.typing import NDArray
 
-from .jit import NOGIL
-from .rows import dot, dots, row
+from .jit import ENTRY, NOGIL, compiled
+from .rows import TILE, dot, dots, row, sparse_example
 
-__all__ = ["average", "guess_by_average", "score_many", "score_two", "vote_many", "vote_two"]
+__all__ = ["average", "guess_many", "guess_two", "score_many", "score_two", "vote_many", "vote_two"]
 
 
 def average(w: NDArray[Any], u: NDArray[np.float64], examples: float) -> NDArray[np.float64]:
@@ -27,36 +26,8 @@ def average(w: NDArray[Any], u: NDArray[np.float64], examples: float) -> NDArray
     return np.asarray(w, dtype=np.float64) - (u / examples if examples else 0.0)
 
 
-def guess_by_average(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
-    """guesses[t] = the class that the average so far gives row order[t]; `ages`: one for all vectors, or one for each."""
-
-
-@overload(guess_by_average, jit_options=NOGIL)
-def _guess_by_average(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> Any:
-    def two(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
-        x = row(X, order[t])
-        lag = np.float64(dot(weights.u, x)) + weights.u_bias[0]
-        score = ages[0] * (np.float64(dot(weights.w, x)) + weights.bias[0]) - lag
-        guesses[t] = 1 if score >= 0.0 else 0
-
-    def many(weights: Any, ages: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
-        best, top = 0, -math.inf
-        dots(weights.u, X, order[: t + 1], t, weights.tile)
-        for k in range(uint64(weights.bias.size)):
-            weights.lagged[k] = np.float64(weights.tile[0, k]) + weights.u_bias[k]
-        dots(weights.w, X, order[: t + 1], t, weights.tile)
-        for k in range(uint64(weights.bias.size)):
-            score = ages[k % ages.size] * (np.float64(weights.tile[0, k]) + weights.bias[k]) - weights.lagged[k]
-            if score > top:
-                best, top = k, score
-        guesses[t] = best
-
-    kinds = dict(zip(weights.fields, weights.types, strict=True))
-    return two if kinds["w"].ndim == 1 else many
-
-
 @njit(_nrt=False, **NOGIL)
-def score_two(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
+def two_scores(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
     """out[t] = <w, x> + bias; the first row whose score is not finite, or -1."""
     bad = -1
     for t in range(order.size):
@@ -67,7 +38,7 @@ def score_two(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
 
 
 @njit(_nrt=False, **NOGIL)
-def score_many(w: Any, bias: Any, X: Any, order: Any, out: Any, tile: Any) -> Any:
+def many_scores(w: Any, bias: Any, X: Any, order: Any, out: Any, tile: Any) -> Any:
     """out[t, k] = <w_k, x> + bias_k; the first row with a score that is not finite, or -1. `tile`: room for TILE rows."""
     bad = -1
     t = 0
@@ -83,7 +54,35 @@ def score_many(w: Any, bias: Any, X: Any, order: Any, out: Any, tile: Any) -> An
     return bad
 
 
-@njit(**NOGIL)
+@compiled(**ENTRY)
+def score_two(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
+    """out[t] = <w, x> + bias; gives the first row whose score is not finite, or -1."""
+    return two_scores(w, bias, X, order, out)
+
+
+@compiled(**ENTRY)
+def score_many(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
+    """out[t, k] = <w_k, x> + bias_k; gives the first row with a score that is not finite, or -1."""
+    return many_scores(w, bias, X, order, out, np.empty((TILE, w.shape[1]), w.dtype))
+
+
+@compiled(**ENTRY)
+def guess_two(w: Any, bias: Any, indices: Any, values: Any, count: Any) -> Any:
+    """The class of one sparse example, by the addresses of its entries; -1 if its score is not finite."""
+    x, out = sparse_example(w, indices, values, count), np.empty(1)
+    bad = two_scores(w, bias, x, np.zeros(1, np.int64), out)
+    return -1 if bad >= 0 else int(out[0] >= 0.0)
+
+
+@compiled(**ENTRY)
+def guess_many(w: Any, bias: Any, indices: Any, values: Any, count: Any) -> Any:
+    """The same for many classes."""
+    x, out = sparse_example(w, indices, values, count), np.empty((1, bias.size))
+    bad = many_scores(w, bias, x, np.zeros(1, np.int64), out, np.empty((TILE, w.shape[1]), w.dtype))
+    return -1 if bad >= 0 else int(np.argmax(out))
+
+
+@compiled(**ENTRY)
 def vote_two(products: Any, entries: Any, steps: Any, survived: Any, bias: Any, scores: Any, votes: Any) -> None:
     """Let every weight vector of a run vote on a block of examples.
 
@@ -101,7 +100,7 @@ def vote_two(products: Any, entries: Any, steps: Any, survived: Any, bias: Any, 
             votes[0, r] += count if score > 0.0 else (-count if score < 0.0 else 0.0)
 
 
-@njit(**NOGIL)
+@compiled(**ENTRY)
 def vote_many(
     products: Any, entries: Any, steps: Any, survived: Any, bias: Any, separate: Any, scores: Any, votes: Any
 ) -> None:

@@ -1,29 +1,28 @@
-"""The verbs of every kernel, once for dense rows and once for sparse ones.
+"""Operations on the rows of a matrix, dense and sparse: `dot`, `add`, `squared_norm` and their likes.
 
 X is a C-contiguous array, or a `CSR` of three arrays whose rows are sorted and free of duplicates. Weights are
 *feature-major*: one vector for two classes, a matrix ``(features, classes)`` for more, its columns padded to a
-multiple of four, so that one feature's weights lie side by side.
+multiple of four, so that the weights of one feature are neighbours in memory.
 
 Every sum has one order: for two classes eight lanes, feature j in lane ``j & 7``; for more classes each class adds its
 features from first to last. A dense row and the same row stored sparsely therefore give the same bits.
 
-`csr` has what concerns sparse matrices alone, `links` the weights that follow from logarithms.
+Data from outside is checked before it gets here: after `check_csr` every index is in range.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types, uint64
-from numba.extending import overload
+from numba import carray, njit, uint32, uint64
+from numpy.typing import NDArray
 
-from .csr import CSR, check_csr, sort_row, unsigned
-from .jit import NOGIL, VERB, named
-from .log_weights import BALANCED, EXP, IDENTITY, linked, refresh, refresh_columns
+from .jit import ENTRY, NOGIL, VERB, compiled, named, verb
 from .simd import (
     add_to_slot,
     load,
     load_first,
     multiply_add,
+    pointer,
     prefetch,
     slots,
     slots_total,
@@ -35,10 +34,7 @@ from .simd import (
 )
 
 __all__ = [
-    "BALANCED",
     "CSR",
-    "EXP",
-    "IDENTITY",
     "TILE",
     "add",
     "add_columns",
@@ -46,61 +42,106 @@ __all__ = [
     "dot",
     "dots",
     "fetch_ahead",
-    "linked",
+    "is_dense",
     "norm_above",
-    "refresh",
-    "refresh_columns",
     "row",
     "sort_row",
+    "sparse_example",
     "squared_norm",
+    "sum_of_squares",
+    "unsigned",
 ]
 
 TILE = 3
-"""So many dense rows are scored together for many classes, in the hope that none of them changes the weights."""
+"""Number of dense rows that are scored together for many classes; those after one that changes the weights are scored again."""
 
 AHEAD, SHORT_ROW, LINE = 4, 2048, 64
-"""How many rows ahead to fetch, up to how many bytes a row is short, and the bytes of a cache line."""
+"""Number of rows to fetch ahead, size in bytes up to which a row is short, and size of a cache line."""
 
 NEARLY = 1.0 + 1e-9
-"""More than two orders of the same sum of squares can differ by."""
+"""Upper bound of the quotient of two sums of the same squares in different orders."""
 
 _WIDE = np.zeros(0)
 
 
+class CSR(NamedTuple):
+    """A sparse matrix in rows: row i holds ``values[indptr[i]:indptr[i + 1]]`` at the columns in `indices`."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    values: NDArray[Any]
+
+
+@verb(**VERB)
+def unsigned(index: Any) -> Any:
+    """A column index, known to be in range, as an unsigned number: a signed one costs a branch for negative indices."""
+
+    def short(index: Any) -> Any:
+        return uint64(uint32(index))
+
+    def long(index: Any) -> Any:
+        return uint64(index)
+
+    return short if getattr(index, "bitwidth", 64) == 32 else long
+
+
+@compiled(**ENTRY)
+def check_csr(indptr: Any, indices: Any, entries: Any, rows: Any, features: Any) -> int:
+    """0: sound and sorted without duplicates; 1: sound, but not so; 2: an index or a row boundary is out of range."""
+    if indptr.size != rows + 1 or indptr[0] != 0 or indices.size != entries or indptr[rows] > entries:
+        return 2
+    verdict = 0
+    for i in range(rows):
+        start, stop = indptr[i], indptr[i + 1]
+        if stop < start or stop > entries:
+            return 2
+        if stop == start:
+            continue
+        unsorted = False
+        for k in range(uint64(start + 1), uint64(stop)):
+            unsorted |= indices[k] <= indices[k - uint64(1)]
+        low, high = indices[start], indices[stop - 1]
+        if unsorted:
+            verdict = 1
+            for k in range(start, stop):
+                low, high = min(low, indices[k]), max(high, indices[k])
+        if low < 0 or high >= features:
+            return 2
+    return verdict
+
+
+@njit(**NOGIL)
+def sort_row(indices: Any, values: Any, count: Any) -> None:
+    """Sort the first `count` entries of one sparse row by column; fast where they are nearly sorted already."""
+    for k in range(1, count):
+        index, value = indices[k], values[k]
+        place = k
+        while place > 0 and indices[place - 1] > index:
+            indices[place], values[place] = indices[place - 1], values[place - 1]
+            place -= 1
+        indices[place], values[place] = index, value
+
+
+@njit(**NOGIL)
+def sparse_example(w: Any, indices_address: Any, values_address: Any, count: Any) -> Any:
+    """A row given by the addresses of its entries: a sorted copy, of the types that most matrices have."""
+    indptr = np.empty(2, np.int64)
+    indptr[0], indptr[1] = 0, count
+    indices = carray(pointer(indices_address), (count,), np.int64).astype(np.int32)
+    values = carray(pointer(values_address), (count,), w.dtype).copy()
+    sort_row(indices, values, count)
+    return CSR(indptr, indices, values)
+
+
+def is_dense(rows: Any) -> bool:
+    """Whether a matrix is dense, or a row of one as `row` gives it; takes values and Numba types."""
+    return hasattr(rows, "ndim") or len(rows) == 1
+
+
+@verb(**VERB)
 def row(X: Any, i: Any) -> Any:
     """Row i as a tuple: the (values,) of a dense row, the (indices, values) of a sparse one."""
 
-
-def fetch_ahead(X: Any, order: Any, t: Any) -> Any:
-    """Ask the memory for a row that will be needed soon, where that pays."""
-
-
-def dot(w: Any, x: Any) -> Any:
-    """<w, x> for one weight vector, in eight lanes."""
-
-
-def dots(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
-    """Score rows order[t], order[t+1], … of X against every class into S; gives how many rows were scored."""
-
-
-def add(w: Any, a: Any, x: Any) -> Any:
-    """w += a * x for one weight vector."""
-
-
-def add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
-    """W[:, columns[c]] += amounts[c] * x for the first `count` columns."""
-
-
-def squared_norm(x: Any) -> Any:
-    """<x, x> in float64, in eight lanes."""
-
-
-def norm_above(x: Any, limit: Any) -> Any:
-    """<x, x> if it may be above the limit; else some number of about its size, 0 only for a row of zeros."""
-
-
-@overload(row, jit_options=VERB)
-def _row(X: Any, i: Any) -> Any:
     def dense(X: Any, i: Any) -> Any:
         return (X[i],)
 
@@ -108,16 +149,18 @@ def _row(X: Any, i: Any) -> Any:
         start, stop = uint64(X.indptr[i]), uint64(X.indptr[i + 1])
         return X.indices[start:stop], X.values[start:stop]
 
-    return dense if isinstance(X, types.Array) else sparse
+    return dense if is_dense(X) else sparse
 
 
-@overload(fetch_ahead, jit_options=VERB)
-def _fetch_ahead(X: Any, order: Any, t: Any) -> Any:
+@verb(**VERB)
+def fetch_ahead(X: Any, order: Any, t: Any) -> Any:
+    """Ask the memory for a row that will be needed soon, where that pays."""
+
     def dense(X: Any, order: Any, t: Any) -> Any:
         # The machine fetches rows in their order ahead by itself, and long ones; short ones end before it has noticed.
         if X.shape[1] * X.itemsize <= SHORT_ROW and t + AHEAD < order.size:
             i = uint64(order[t + AHEAD])
-            if i - uint64(order[t]) != uint64(AHEAD):
+            if i != uint64(order[t]) + uint64(AHEAD):
                 coming = X[i]
                 for j in range(uint64(0), uint64(coming.size), uint64(LINE // X.itemsize)):
                     prefetch(coming, j)
@@ -135,11 +178,13 @@ def _fetch_ahead(X: Any, order: Any, t: Any) -> Any:
                 prefetch(X.values, stop - uint64(1))
                 prefetch(X.indices, stop - uint64(1))
 
-    return dense if isinstance(X, types.Array) else sparse
+    return dense if is_dense(X) else sparse
 
 
-@overload(dot, jit_options=VERB)
-def _dot(w: Any, x: Any) -> Any:
+@verb(**VERB)
+def dot(w: Any, x: Any) -> Any:
+    """<w, x> for one weight vector, in eight lanes."""
+
     def dense(w: Any, x: Any) -> Any:
         (values,) = x
         size = uint64(values.size)
@@ -160,15 +205,13 @@ def _dot(w: Any, x: Any) -> Any:
             add_to_slot(sums, j, w[j] * values[k])
         return slots_total(sums)
 
-    return dense if len(x) == 1 else sparse
+    return dense if is_dense(x) else sparse
 
 
-def _dots_tile12(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
+@verb(**NOGIL)
+def _dots_tile12(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> Any:
     """Three rows against twelve classes: as many sums as fit into sixteen registers beside their factors."""
 
-
-@overload(_dots_tile12, jit_options=NOGIL)
-def _dots_tile12_of(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> Any:
     def doubles(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> None:
         x0, x1, x2 = X[order[t]], X[order[t + 1]], X[order[t + 2]]
         width = uint64(W.shape[1])
@@ -207,7 +250,7 @@ def _dots_tile12_of(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> A
             store(S, at + uint64(8), t4)
 
     # Vectors of 32 bytes: half of those of 64 would lie across two cache lines.
-    return doubles if W.dtype == types.float64 else singles
+    return doubles if str(W.dtype) == "float64" else singles
 
 
 def _dots_tile(classes: int) -> Any:
@@ -236,8 +279,10 @@ def _dots_tile(classes: int) -> Any:
 _dots_tile8, _dots_tile4 = _dots_tile(8), _dots_tile(4)
 
 
-@overload(dots, jit_options=NOGIL)
-def _dots(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
+@verb(**NOGIL)
+def dots(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
+    """Score rows order[t], order[t+1], … of X against every class into S; gives how many rows were scored."""
+
     def dense(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
         width = uint64(W.shape[1])
         start = uint64(0)
@@ -288,11 +333,13 @@ def _dots(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
                 start += uint64(4)
         return 1
 
-    return dense if isinstance(X, types.Array) else sparse
+    return dense if is_dense(X) else sparse
 
 
-@overload(add, jit_options=VERB)
-def _add(w: Any, a: Any, x: Any) -> Any:
+@verb(**VERB)
+def add(w: Any, a: Any, x: Any) -> Any:
+    """w += a * x for one weight vector."""
+
     def dense(w: Any, a: Any, x: Any) -> Any:
         (values,) = x
         for j in range(uint64(values.size)):
@@ -303,11 +350,13 @@ def _add(w: Any, a: Any, x: Any) -> Any:
         for k in range(uint64(values.size)):
             w[unsigned(indices[k])] += a * values[k]
 
-    return dense if len(x) == 1 else sparse
+    return dense if is_dense(x) else sparse
 
 
-@overload(add_columns, jit_options=NOGIL)
-def _add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
+@verb(**NOGIL)
+def add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
+    """W[:, columns[c]] += amounts[c] * x for the first `count` columns."""
+
     def dense(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
         (values,) = x
         for c in range(0, count - 1, 2):  # two at a time: the true class and its top rival are the usual case
@@ -336,7 +385,7 @@ def _add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
             for k in range(uint64(values.size)):
                 W[unsigned(indices[k]), last] += amount * values[k]
 
-    return dense if len(x) == 1 else sparse
+    return dense if is_dense(x) else sparse
 
 
 @njit(**VERB)
@@ -354,8 +403,10 @@ def sum_of_squares(values: Any) -> Any:
     return total(sums)
 
 
-@overload(squared_norm, jit_options=VERB)
-def _squared_norm(x: Any) -> Any:
+@verb(**VERB)
+def squared_norm(x: Any) -> Any:
+    """<x, x> in float64, in eight lanes."""
+
     def dense(x: Any) -> Any:
         return sum_of_squares(x[0])
 
@@ -367,11 +418,13 @@ def _squared_norm(x: Any) -> Any:
             add_to_slot(sums, unsigned(indices[k]), value * value)
         return slots_total(sums)
 
-    return dense if len(x) == 1 else sparse
+    return dense if is_dense(x) else sparse
 
 
-@overload(norm_above, jit_options=VERB)
-def _norm_above(x: Any, limit: Any) -> Any:
+@verb(**VERB)
+def norm_above(x: Any, limit: Any) -> Any:
+    """<x, x> if it may be above the limit; else some number of about its size, 0 only for a row of zeros."""
+
     def dense(x: Any, limit: Any) -> Any:
         return squared_norm(x)
 
@@ -380,4 +433,4 @@ def _norm_above(x: Any, limit: Any) -> Any:
         rough = sum_of_squares(x[1])
         return rough if rough * NEARLY <= limit else squared_norm(x)
 
-    return dense if len(x) == 1 else sparse
+    return dense if is_dense(x) else sparse

@@ -1,7 +1,8 @@
 """Rules that also shrink w: ``shrink, tau = step(…)`` does w = shrink w + tau y x.
 
 Shrinking every weight at every update would cost as much as there are features. So w is kept as scale · v: a step changes the
-scale and those v that the example has. ‖w‖² is carried along, because such rules ask for it.
+scale and the v of the features that the example has. A scale that is too small or too large is multiplied into v, at a cost that
+is spread over many updates. ‖w‖² is updated with every step, because such rules ask for it.
 
 With many classes one scale serves all, unless each class learns against the rest.
 """
@@ -9,32 +10,127 @@ With many classes one scale serves all, unless each class learns against the res
 import math
 from typing import Any
 
+import numpy as np
 from numba import njit, uint64
-from numba.extending import overload
 
-from .jit import NOGIL, VERB
-from .loop import DONE, settle_tie
-from .moves import REFUSED, decide, decide_together, move, move_columns
+from .jit import NOGIL, VERB, verb
 from .multiclass import ALL, ONE_VS_REST, share
 from .rows import add, add_columns, squared_norm
-from .scales import Scales, grown, is_scaled, rescale, stacked
-from .state import ORDER, floats, unpack
-from .step_call import pair_of
+from .state import DONE, REFUSED
+from .step_call import pair_of, settle_tie
 
-__all__ = ["FIRST_EXTRA", "unpack_scaled"]
+__all__ = ["add_up", "age_of", "decide", "decide_together", "factor", "grown", "move", "move_columns", "rescale"]
 
-FIRST_EXTRA = ORDER + 1
+SMALL, LARGE = 1e-10, 1e4  # a scale beyond these is multiplied into v: rounding errors of ‖w‖² grow as w does
+
+
+def factor(state: Any, k: Any) -> Any:
+    """The factor of the scores of weight vector k."""
+    return state.scales.scale[k]
+
+
+def age_of(state: Any, k: Any) -> Any:
+    """The weight of vector k in the sum of all vectors of the run."""
+    return state.scales.total[k]
+
+
+def add_up(state: Any, importance: Any) -> Any:
+    """Add the scales in force after an example to their total."""
+    scales = state.scales
+    for k in range(uint64(scales.scale.size)):
+        scales.total[k] += importance * scales.scale[k]
+
+
+@verb(**NOGIL)
+def multiply(v: Any, k: Any, factor: Any) -> Any:
+    """Multiply the weights of vector k; gives the sum of their squares afterwards."""
+
+    def vector(v: Any, k: Any, factor: Any) -> Any:
+        square = 0.0
+        for j in range(uint64(v.shape[0])):
+            v[j] *= factor
+            square += np.float64(v[j]) * np.float64(v[j])
+        return square
+
+    def column(v: Any, k: Any, factor: Any) -> Any:
+        square = 0.0
+        for j in range(uint64(v.shape[0])):
+            v[j, k] *= factor
+            square += np.float64(v[j, k]) * np.float64(v[j, k])
+        return square
+
+    return vector if v.ndim == 1 else column
+
+
+@verb(**NOGIL)
+def clear(v: Any, u: Any, k: Any, total: Any) -> Any:
+    """u -= total v, where there is a u, and v = 0 for vector k."""
+
+    def vector(v: Any, u: Any, k: Any, total: Any) -> Any:
+        for j in range(uint64(v.shape[0])):
+            if u.size > 0:
+                u[j] -= total * v[j]
+            v[j] = 0.0
+
+    def column(v: Any, u: Any, k: Any, total: Any) -> Any:
+        for j in range(uint64(v.shape[0])):
+            if u.size > 0:
+                u[j, k] -= total * v[j, k]
+            v[j, k] = 0.0
+
+    return vector if v.ndim == 1 else column
 
 
 @njit(**NOGIL)
-def unpack_scaled(packed: Any, w: Any) -> Any:
-    """The arrays of a run."""
-    rule, weights, settings = unpack(packed, w)
-    first = FIRST_EXTRA
-    scales = Scales(
-        floats(packed[first]), floats(packed[first + 1]), floats(packed[first + 2]), floats(packed[first + 3])
-    )
-    return rule, (weights, scales), settings
+def multiply_in(v: Any, bias: Any, k: Any, scales: Any) -> None:
+    """Make the scale 1 and measure w anew."""
+    scale = scales.scale[k]
+    bias[k] *= scale
+    scales.square[k] = multiply(v, k, scale) + bias[k] * bias[k]
+    scales.total[k] /= scale
+    scales.scale[k] = 1.0
+
+
+@njit(**NOGIL)
+def start_over(v: Any, bias: Any, u: Any, u_bias: Any, k: Any, scales: Any) -> None:
+    """w = 0, without forgetting in the average what it was."""
+    clear(v, u, k, scales.total[k])
+    u_bias[k] -= scales.total[k] * bias[k]
+    bias[k] = 0.0
+    scales.square[k] = 0.0
+    scales.scale[k] = 1.0
+
+
+@njit(**NOGIL)
+def grown(square: Any, shrink: Any, tau: Any, product: Any, norm: Any) -> Any:
+    """‖shrink w + tau z‖² from ‖w‖², <w, z> and ‖z‖²."""
+    result = shrink * shrink * square + 2.0 * shrink * tau * product + tau * tau * norm
+    return 0.0 if result < 0.0 else result  # noqa: FURB136 - max() would hide NaN
+
+
+@njit(**NOGIL)
+def rescale(state: Any, scales: Any, k: Any, shrink: Any, square: Any) -> None:
+    """Multiply w_k by `shrink`; `square` is what ‖w_k‖² will be after the step that follows."""
+    drift = 0.0
+    if shrink == 0.0:
+        start_over(state.v, state.v_bias, state.u, state.u_bias, k, scales)
+    else:
+        scales.scale[k] *= shrink
+        if not SMALL < scales.scale[k] < LARGE:
+            drift = shrink * shrink * scales.square[k]
+            multiply_in(state.v, state.v_bias, k, scales)
+            drift -= scales.square[k]  # accumulated rounding error of ‖w‖²
+    scales.square[k] = max(0.0, square - drift)
+    scales.steps[k] += 1.0
+
+
+@njit(**NOGIL)
+def stacked(values: Any) -> Any:
+    """The sum over all classes: ‖w‖² of the stacked weights."""
+    result = 0.0
+    for k in range(uint64(values.size)):
+        result += values[k]
+    return result
 
 
 @njit(**VERB)
@@ -45,95 +141,77 @@ def verdict(shrink: Any, tau: Any, square: Any, norm: Any, moved: Any) -> Any:
     return 0 if shrink == 1.0 and tau == 0.0 else moved
 
 
-@overload(decide, jit_options=VERB)
-def _decide(
+def decide(
     rule: Any, state: Any, settings: Any, k: Any, x: Any, norm: Any, margin: Any, product: Any, importance: Any
 ) -> Any:
-    def scaled(
-        rule: Any, state: Any, settings: Any, k: Any, x: Any, norm: Any, margin: Any, product: Any, importance: Any
-    ) -> Any:
-        scales = state[1]
-        shrink, tau, square = 1.0, 0.0, 0.0
-        if norm == 0.0:
-            norm = squared_norm(x) + settings.bias
-        if norm != 0.0:  # an example of zeros cannot move anything
-            shrink, tau = pair_of(rule, margin, norm, scales.square[k], scales.steps[k], importance)
-            square = grown(scales.square[k], shrink, tau, product, norm)
-        return tau, shrink, norm, verdict(shrink, tau, square, norm, 1)
-
-    return scaled if is_scaled(state) else None
+    """Ask the rule about weight vector k, as `loop.decide` describes."""
+    scales = state.scales
+    shrink, tau, square = 1.0, 0.0, 0.0
+    if norm == 0.0:
+        norm = squared_norm(x) + settings.bias
+    if norm != 0.0:  # an example of zeros cannot move anything
+        shrink, tau = pair_of(rule, margin, norm, scales.square[k], scales.steps[k], importance)
+        square = grown(scales.square[k], shrink, tau, product, norm)
+    return tau, shrink, norm, verdict(shrink, tau, square, norm, 1)
 
 
-@overload(decide_together, jit_options=VERB)
-def _decide_together(
+def decide_together(
     rule: Any, state: Any, settings: Any, x: Any, true: Any, rival: Any, margin: Any, importance: Any
 ) -> Any:
-    def scaled(
-        rule: Any, state: Any, settings: Any, x: Any, true: Any, rival: Any, margin: Any, importance: Any
-    ) -> Any:
-        weights, scales = state
-        columns, amounts = weights.columns, weights.amounts
-        norm = squared_norm(x) + settings.bias
-        if norm == 0.0:
-            return 0.0, norm, 0
-        moved = share(settings.scheme, weights.scores, true, rival, columns, amounts)
-        product, size = 0.0, 0.0
-        for c in range(moved):
-            product += amounts[c] * weights.scores[columns[c]]
-            size += amounts[c] * amounts[c]
-        length = stacked(scales.square)
-        asked = settle_tie(product, true < rival, settings.on_zero)
-        if settings.scheme == ALL:  # there the lead, which decides what a mistake is, can have another sign
-            asked = margin
-        shrink, tau = pair_of(rule, asked, size * norm, length, scales.steps[0], importance)
-        square = grown(length, shrink, tau, product, size * norm)
-        for c in range(moved):
-            amounts[c] *= tau
-            weights.lagged[c] = shrink
-        return abs(tau), norm, verdict(shrink, tau, square, norm, moved)
-
-    return scaled if is_scaled(state) else None
+    """Ask the rule about the lead of the true class over its rivals, as `loop.decide_together` describes."""
+    weights, scales = state.weights, state.scales
+    columns, amounts = weights.columns, weights.amounts
+    norm = squared_norm(x) + settings.bias
+    if norm == 0.0:
+        return 0.0, norm, 0
+    moved = share(settings.scheme, weights.scores, true, rival, columns, amounts)
+    product, size = 0.0, 0.0
+    for c in range(moved):
+        product += amounts[c] * weights.scores[columns[c]]
+        size += amounts[c] * amounts[c]
+    length = stacked(scales.square)
+    asked = settle_tie(product, true < rival, settings.on_zero)
+    if settings.scheme == ALL:  # there the lead, which decides what a mistake is, can have another sign
+        asked = margin
+    shrink, tau = pair_of(rule, asked, size * norm, length, scales.steps[0], importance)
+    square = grown(length, shrink, tau, product, size * norm)
+    for c in range(moved):
+        amounts[c] *= tau
+        weights.lagged[c] = shrink
+    return abs(tau), norm, verdict(shrink, tau, square, norm, moved)
 
 
-@overload(move, jit_options=VERB)
-def _move(
+def move(
     state: Any, settings: Any, x: Any, norm: Any, age: Any, sign: Any, product: Any, first: Any, second: Any
 ) -> Any:
-    def scaled(
-        state: Any, settings: Any, x: Any, norm: Any, age: Any, sign: Any, product: Any, first: Any, second: Any
-    ) -> Any:
-        weights, scales = state
-        rescale(weights, scales, 0, second, grown(scales.square[0], second, first, product, norm))
-        amount = sign * first / scales.scale[0]
-        lag = scales.total[0] * amount
-        add(weights.v, amount, x)
-        if weights.u.size > 0:
-            add(weights.u, lag, x)
-        weights.v_bias[0] += amount * settings.bias
-        weights.u_bias[0] += lag * settings.bias
-        return DONE
-
-    return scaled if is_scaled(state) else None
+    """Take the step of the only weight vector, as `loop.move` describes."""
+    weights, scales = state.weights, state.scales
+    rescale(weights, scales, 0, second, grown(scales.square[0], second, first, product, norm))
+    amount = sign * first / scales.scale[0]
+    lag = scales.total[0] * amount
+    add(weights.v, amount, x)
+    if weights.u.size > 0:
+        add(weights.u, lag, x)
+    weights.v_bias[0] += amount * settings.bias
+    weights.u_bias[0] += lag * settings.bias
+    return DONE
 
 
-@overload(move_columns, jit_options=VERB)
-def _move_columns(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: Any) -> Any:
-    def scaled(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: Any) -> Any:
-        weights, scales = state
-        columns, amounts, lagged = weights.columns, weights.amounts, weights.lagged
-        if settings.scheme == ONE_VS_REST:
-            shrink_separately(weights, scales, norm, moved)
-        else:
-            shrink_stacked(weights, scales, norm, moved)
-        add_columns(weights.v, columns, amounts, moved, x)
-        if weights.u.size > 0:
-            add_columns(weights.u, columns, lagged, moved, x)
-        for c in range(moved):
-            weights.v_bias[columns[c]] += amounts[c] * settings.bias
-            weights.u_bias[columns[c]] += lagged[c] * settings.bias
-        return DONE
-
-    return scaled if is_scaled(state) else None
+def move_columns(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: Any) -> Any:
+    """Take the steps of several weight vectors, as `loop.move_columns` describes."""
+    weights, scales = state.weights, state.scales
+    columns, amounts, lagged = weights.columns, weights.amounts, weights.lagged
+    if settings.scheme == ONE_VS_REST:
+        shrink_separately(weights, scales, norm, moved)
+    else:
+        shrink_stacked(weights, scales, norm, moved)
+    add_columns(weights.v, columns, amounts, moved, x)
+    if weights.u.size > 0:
+        add_columns(weights.u, columns, lagged, moved, x)
+    for c in range(moved):
+        weights.v_bias[columns[c]] += amounts[c] * settings.bias
+        weights.u_bias[columns[c]] += lagged[c] * settings.bias
+    return DONE
 
 
 @njit(**NOGIL)

@@ -15,8 +15,6 @@ from numba import njit
 
 from rosenblatt.engine.jit import NOGIL, compiled
 
-__all__ = ["combine", "lowest", "perceptron", "settle", "take_in"]
-
 # Sums may be reordered for speed, since the results are checked exactly afterwards.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 

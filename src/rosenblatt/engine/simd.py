@@ -1,25 +1,29 @@
-"""Lanes: a handful of numbers that are multiplied and added side by side, in an order that is written down.
+"""Lanes: a few numbers that are multiplied and added side by side, in a fixed order.
 
 A compiler that may reorder a sum gives other last bits on other machines, and one that may not leaves the
 vector unit idle. So the order is part of the source: a ``Lanes`` value is one LLVM vector; each lane adds up its own
 terms from first to last, and `total` adds the lanes in a fixed tree. No reassociation, no contraction: the
 same bits on every CPU.
 
-These are the only intrinsics in the library; `rows` is written with them, everything else with `rows`.
+These and the calls of a step (`step_call`) are the only intrinsics of the engine; `rows` is written with them, everything else
+with `rows`. Each has a twin in plain Python, `in_python`, for ``NUMBA_DISABLE_JIT=1``: there lanes are small arrays.
 """
 
-# The bodies below describe code to generate; the functions have no Python meaning of their own.
-
+import ctypes
+from collections.abc import Callable
 from typing import Any
 
+import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
-from numba.extending import intrinsic, register_model
+from numba.extending import register_model
 
 __all__ = [
     "add_to_slot",
+    "intrinsic",
     "load",
     "load_first",
     "multiply_add",
@@ -33,6 +37,18 @@ __all__ = [
     "widen",
     "zeros",
 ]
+
+
+def intrinsic(in_python: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Make an intrinsic of Numba from a function that generates its code; without compilation, the plain function instead."""
+
+    def decorate(generate: Callable[..., Any]) -> Any:
+        if numba.config.DISABLE_JIT:
+            return in_python
+        make = numba.extending.intrinsic(**options) if options else numba.extending.intrinsic
+        return make(generate)
+
+    return decorate
 
 
 class LanesType(types.Type):
@@ -97,7 +113,28 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any
     return builder.bitcast(cgutils.gep_inbounds(builder, data, index), pointee.as_pointer())
 
 
-@intrinsic
+def _load_first(array: Any, start: Any, count: Any, width: int) -> Any:
+    lanes = np.zeros(width, array.dtype)
+    lanes[: int(count)] = array.reshape(-1)[int(start) : int(start) + int(count)]
+    return lanes
+
+
+def _store(array: Any, start: Any, lanes: Any) -> None:
+    array.reshape(-1)[int(start) : int(start) + lanes.size] = lanes
+
+
+def _add_to_slot(slots: Any, number: Any, value: Any) -> None:
+    slots[int(number) & 7] += slots.dtype.type(value)
+
+
+def _total_in_python(lanes: Any) -> Any:
+    while lanes.size > 1:
+        half = lanes.size // 2
+        lanes = lanes[:half] + lanes[half:]
+    return lanes[0]
+
+
+@intrinsic(lambda address: ctypes.c_void_p(int(address)))
 def pointer(typingctx: Any, address: Any) -> Any:
     """The memory at an address, for `numba.carray`."""
 
@@ -107,7 +144,7 @@ def pointer(typingctx: Any, address: Any) -> Any:
     return types.voidptr(types.int64), codegen
 
 
-@intrinsic(prefer_literal=True)
+@intrinsic(lambda like, width: np.zeros(width, like.dtype), prefer_literal=True)
 def zeros(typingctx: Any, like: Any, width: Any) -> Any:
     """`width` zeros of the float type of the array `like`."""
     lanes = LanesType(like.dtype, width.literal_value)
@@ -118,7 +155,7 @@ def zeros(typingctx: Any, like: Any, width: Any) -> Any:
     return lanes(like, width), codegen
 
 
-@intrinsic(prefer_literal=True)
+@intrinsic(lambda array, start, width: array.reshape(-1)[int(start) : int(start) + width].copy(), prefer_literal=True)
 def load(typingctx: Any, array: Any, start: Any, width: Any) -> Any:
     """The `width` numbers of a contiguous array from flat position `start` on."""
     lanes = LanesType(array.dtype, width.literal_value)
@@ -131,7 +168,7 @@ def load(typingctx: Any, array: Any, start: Any, width: Any) -> Any:
     return lanes(array, types.uint64, width), codegen
 
 
-@intrinsic(prefer_literal=True)
+@intrinsic(_load_first, prefer_literal=True)
 def load_first(typingctx: Any, array: Any, start: Any, count: Any, width: Any) -> Any:
     """The first `count` of those numbers; zeros in the other lanes, whose memory is not read."""
     lanes = LanesType(array.dtype, width.literal_value)
@@ -152,7 +189,7 @@ def load_first(typingctx: Any, array: Any, start: Any, count: Any, width: Any) -
     return lanes(array, types.uint64, types.uint64, width), codegen
 
 
-@intrinsic
+@intrinsic(_store)
 def store(typingctx: Any, array: Any, start: Any, lanes: Any) -> Any:
     """Write the lanes to a contiguous array from flat position `start` on."""
 
@@ -164,7 +201,7 @@ def store(typingctx: Any, array: Any, start: Any, lanes: Any) -> Any:
     return types.void(array, types.uint64, lanes), codegen
 
 
-@intrinsic
+@intrinsic(lambda value, like: np.full_like(like, value))
 def spread(typingctx: Any, value: Any, like: Any) -> Any:
     """One number in every lane; `like` gives type and width."""
 
@@ -174,7 +211,7 @@ def spread(typingctx: Any, value: Any, like: Any) -> Any:
     return like(like.dtype, like), codegen
 
 
-@intrinsic
+@intrinsic(lambda total, left, right: total + left * right)
 def multiply_add(typingctx: Any, total: Any, left: Any, right: Any) -> Any:
     """total + left * right, lane by lane, rounded twice."""
 
@@ -184,7 +221,7 @@ def multiply_add(typingctx: Any, total: Any, left: Any, right: Any) -> Any:
     return total(total, total, total), codegen
 
 
-@intrinsic
+@intrinsic(_total_in_python)
 def total(typingctx: Any, lanes: Any) -> Any:
     """The sum of the lanes: the upper half onto the lower half, until one is left."""
 
@@ -194,7 +231,7 @@ def total(typingctx: Any, lanes: Any) -> Any:
     return lanes.dtype(lanes), codegen
 
 
-@intrinsic
+@intrinsic(lambda lanes: lanes.astype(np.float64))
 def widen(typingctx: Any, lanes: Any) -> Any:
     """The same numbers in float64."""
     wide = LanesType(types.float64, lanes.width)
@@ -206,7 +243,7 @@ def widen(typingctx: Any, lanes: Any) -> Any:
     return wide(lanes), codegen
 
 
-@intrinsic
+@intrinsic(lambda like: np.zeros(8, like.dtype))
 def slots(typingctx: Any, like: Any) -> Any:
     """Eight lanes in memory, all zero, of the float type of the array `like`: a lane can be reached by its number."""
 
@@ -220,7 +257,7 @@ def slots(typingctx: Any, like: Any) -> Any:
     return SlotsType(like.dtype)(like), codegen
 
 
-@intrinsic
+@intrinsic(_add_to_slot)
 def add_to_slot(typingctx: Any, slots: Any, number: Any, value: Any) -> Any:
     """Add a value to the lane ``number & 7``."""
 
@@ -233,7 +270,7 @@ def add_to_slot(typingctx: Any, slots: Any, number: Any, value: Any) -> Any:
     return types.void(slots, types.uint64, slots.dtype), codegen
 
 
-@intrinsic
+@intrinsic(_total_in_python)
 def slots_total(typingctx: Any, slots: Any) -> Any:
     """The sum of the slots, in the order of `total`.
 
@@ -250,7 +287,7 @@ def slots_total(typingctx: Any, slots: Any) -> Any:
     return slots.dtype(slots), codegen
 
 
-@intrinsic
+@intrinsic(lambda array, start: None)
 def prefetch(typingctx: Any, array: Any, start: Any) -> Any:
     """Ask the memory for the cache line with flat position `start` of a contiguous array; it never faults.
 

@@ -1,43 +1,99 @@
-"""The arrays of a run, and their way into a kernel: as one array of addresses."""
+"""The state of a run: one record with named fields, made here and read here.
 
-from collections.abc import Sequence
+Handing an array to a compiled function costs 0.2 µs, too much for one example with the twenty arrays of a run. So the model keeps
+one record that holds the address and the shape of every array, and passes the address of that record. `unpack` turns it back into
+named tuples of arrays. The weights are passed beside it because their type (float type, number of dimensions) selects the code.
+"""
+
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import carray, njit
-from numba.extending import overload
 from numpy.typing import NDArray
 
-from .jit import NOGIL
+from .jit import NOGIL, verb
 from .simd import pointer
 from .step_call import Asked
 
-__all__ = ["Settings", "State", "pack", "unpack"]
+__all__ = [
+    "COUNTERS",
+    "RUN",
+    "Additive",
+    "Committee",
+    "Diagonal",
+    "Full",
+    "Scaled",
+    "Scales",
+    "Settings",
+    "State",
+    "Variances",
+    "counts_and_sums",
+    "kind_of",
+    "make_run",
+    "since",
+    "unpack",
+]
+
+# Why a pass returned.
+DONE, BAD_VALUE, LOG_FULL, RUN_REACHED, OUT_OF_SCALE = range(5)
+
+REFUSED = -1
+"""Number of weight vectors to move when the answer of the rule cannot be used."""
+
+
+def _record(fields: list[tuple[str, Any]]) -> np.dtype[Any]:
+    """The type of a record whose fields are attributes."""
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+_COUNTS = ("position", "examples", "mistakes", "updates", "run", "goal", "logged")
+_SUMS = ("loss", "steps", "shift", "age", "reach")
+
+COUNTERS = _record([(name, np.int64) for name in _COUNTS] + [(name, np.float64) for name in _SUMS])
+"""The numbers that a run counts.
+
+position
+    Place in the visiting order.
+examples, mistakes, updates
+    Totals of the run.
+run, goal
+    Examples since the last update, and the number of them at which to return (0: never).
+logged
+    Entries in the log of updates.
+loss
+    Loss of this pass.
+steps
+    Σ of the step sizes.
+shift
+    The logarithm by which linked weights are scaled down.
+age
+    Σ of the weights of the examples.
+reach
+    The largest ‖x‖² that moved the weights.
+"""
 
 
 class State(NamedTuple):
-    """All that a run changes, as arrays.
+    """All arrays that every run changes.
 
     Attributes
     ----------
     w, bias
-        What scores are computed with.
+        The weights that scores are computed with.
     v, v_bias
         What steps are added to: the weights themselves, their logarithms (Winnow), or the Δ of a batch.
     u, u_bias
         Σ age · step, from which the average follows; empty when no average is kept. The age of a step is the number of
         examples before it, each counted by its weight.
-    counts
-        Position, examples, mistakes, updates, examples since the last update, the run to stop at (0: none), log entries.
-    sums
-        Loss of this pass, Σ of the step sizes, the logarithm by which linked weights are scaled down, Σ of the weights of
-        the examples (their age), the largest ‖x‖² that moved the weights.
+    tally
+        An array with one record of type `COUNTERS`, which Python reads and writes as `counters`.
     scores
         The scores of the last example, before it was learned.
     log_rows, log_ages, log_steps
         The updates in order: row, age, step for each weight vector; empty when no log is kept.
     tile, columns, amounts, lagged
-        Room to work in for many classes: the scores of a tile of rows, and the shares of one update.
+        Scratch space for many classes: the scores of a tile of rows, and the shares of one update.
     """
 
     w: NDArray[Any]
@@ -46,8 +102,7 @@ class State(NamedTuple):
     v_bias: NDArray[np.float64]
     u: NDArray[np.float64]
     u_bias: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    sums: NDArray[np.float64]
+    tally: NDArray[Any]
     scores: NDArray[np.float64]
     log_rows: NDArray[np.int64]
     log_ages: NDArray[np.float64]
@@ -56,6 +111,50 @@ class State(NamedTuple):
     columns: NDArray[np.int64]
     amounts: NDArray[np.float64]
     lagged: NDArray[np.float64]
+
+    @property
+    def counters(self) -> Any:
+        """The numbers that the run counts, a record of type `COUNTERS`; compiled code uses ``tally[0]``."""
+        return self.tally[0]
+
+
+class Scales(NamedTuple):
+    """The extra arrays of weights that are kept as scale · v, each with one number per weight vector.
+
+    Attributes
+    ----------
+    scale
+        The factor of v and its bias.
+    square
+        ‖w‖², the bias included.
+    steps
+        The number of steps taken.
+    total
+        Σ of the scales in force after each example, each counted by its weight: what `age` is to weights without a scale.
+    """
+
+    scale: NDArray[np.float64]
+    square: NDArray[np.float64]
+    steps: NDArray[np.float64]
+    total: NDArray[np.float64]
+
+
+class Variances(NamedTuple):
+    """The extra arrays of a second-order rule.
+
+    Attributes
+    ----------
+    sigma
+        The diagonal of Σ in the shape of the weights; or whole matrices (vectors, features + 1, features + 1), the bias first.
+    sigma_bias
+        The variances of the biases, for a diagonal.
+    scratch
+        Scratch space for Σx of each vector and for x, for whole matrices.
+    """
+
+    sigma: NDArray[np.float64]
+    sigma_bias: NDArray[np.float64]
+    scratch: NDArray[np.float64]
 
 
 class Settings(NamedTuple):
@@ -72,49 +171,117 @@ class Settings(NamedTuple):
     """Whether the rule asks for ‖x‖²."""
 
 
-# Handing a kernel an array costs 0.2 µs: too much, for one example, with the fifteen arrays of a run. So they go as one
-# array of addresses, which the model keeps up to date; the weights go along to say their type.
-
-PARAMS, SETTINGS, LABEL, WEIGHT, ORDER = range(len(State._fields) - 1, len(State._fields) + 4)
-SCORES, COUNTS = State._fields.index("scores") - 1, State._fields.index("counts") - 1
+# ---- kinds of rules: the class of a state says which ----
 
 
-def pack(arrays: Sequence[NDArray[Any]], step: int) -> NDArray[np.int64]:
-    """The addresses and shapes of a run's arrays: those of `State` but `w`, then params, settings, label, weight, order.
+class Additive(NamedTuple):
+    """The state of rules that add a multiple of x: ``tau = step(margin, …)``."""
 
-    The address of the step function stands beside that of its params.
-    """
-    packed = np.array([(a.ctypes.data, a.shape[0], a.shape[1] if a.ndim == 2 else 1) for a in arrays], np.int64)
-    packed[PARAMS, 2] = step
-    return packed
+    weights: State
+
+
+class Scaled(NamedTuple):
+    """The state of rules that also shrink w: ``shrink, tau = step(margin, sq_norm, w_sq_norm, steps, weight, …)``."""
+
+    weights: State
+    scales: Scales
+
+
+class Diagonal(NamedTuple):
+    """The state of second-order rules with one variance per weight: ``alpha, beta = step(margin, variance, weight, …)``."""
+
+    weights: State
+    variances: Variances
+
+
+class Full(NamedTuple):
+    """The state of second-order rules with whole matrices of variances."""
+
+    weights: State
+    variances: Variances
+
+
+class Committee(NamedTuple):
+    """The state of a committee of perceptrons: ``shrink, tau = step(margin, own, w_sq_norm, weight, …)``."""
+
+    weights: State
+    scales: Scales
+    own: NDArray[np.float64]
+    """Scratch space for the scores of the perceptrons."""
+
+
+def kind_of(state: Any) -> Any:
+    """The kind of a state, which is one of the classes above. Takes a state, its Numba type, or such a class."""
+    found = getattr(state, "instance_class", state)
+    return found if isinstance(found, type) else type(found)
+
+
+# ---- the record ----
+
+_ARRAY = _record([("address", np.int64), ("rows", np.int64), ("columns", np.int64)])
+_SETTINGS = _record(
+    [(name, np.float64 if kind is float else np.int64) for name, kind in Settings.__annotations__.items()]
+)
+
+_ONE_EXAMPLE = ("label", "weight", "order")
+_ARRAYS = (*State._fields[1:], "params", *_ONE_EXAMPLE, *Scales._fields, *Variances._fields, "own")
+
+RUN = _record([*((name, _ARRAY) for name in _ARRAYS), ("step", np.int64), ("settings", _SETTINGS)])
+"""A run: address and shape of each of its arrays by name, the address of the step function, the settings."""
+
+
+def make_run(arrays: Mapping[str, Any], step: int, settings: Settings) -> NDArray[Any]:
+    """Make the record of a run; it is valid as long as the arrays are kept."""
+    run = np.zeros(1, RUN)
+    for name, array in arrays.items():
+        columns = array.shape[-1] if array.ndim > 1 else 1
+        run[name] = array.ctypes.data, array.size // columns if columns else array.shape[0], columns
+    run["step"] = step
+    run["settings"] = tuple(settings)
+    return run
+
+
+def since(counters: Any, before: Any) -> Any:
+    """The difference of two records of counters, field by field."""
+    made = counters.copy()
+    for name in _COUNTS + _SUMS:
+        made[name] -= before[name]
+    return made
+
+
+def counts_and_sums(state: State) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The integers and the floats of the counters as two arrays that share their memory, as model files hold them."""
+    numbers = state.tally.view(np.int64)
+    return numbers[: len(_COUNTS)], numbers[len(_COUNTS) :].view(np.float64)
+
+
+# ---- reading the record, compiled ----
 
 
 @njit(**NOGIL)
 def floats(entry: Any) -> Any:
-    """A packed vector of float64."""
-    return carray(pointer(entry[0]), (entry[1],), np.float64)
+    """A vector of float64."""
+    return carray(pointer(entry.address), (entry.rows,), np.float64)
 
 
 @njit(**NOGIL)
 def integers(entry: Any) -> Any:
-    """A packed vector of int64."""
-    return carray(pointer(entry[0]), (entry[1],), np.int64)
+    """A vector of int64."""
+    return carray(pointer(entry.address), (entry.rows,), np.int64)
 
 
 @njit(**NOGIL)
 def matrix(entry: Any, dtype: Any) -> Any:
-    """A packed matrix."""
-    return carray(pointer(entry[0]), (entry[1], entry[2]), dtype)
+    """A matrix."""
+    return carray(pointer(entry.address), (entry.rows, entry.columns), dtype)
 
 
+@verb(**NOGIL)
 def weights_like(entry: Any, w: Any, dtype: Any) -> Any:
-    """A packed array with as many dimensions as `w`."""
+    """An array with the number of dimensions of `w`."""
 
-
-@overload(weights_like, jit_options=NOGIL)
-def _weights_like(entry: Any, w: Any, dtype: Any) -> Any:
     def one(entry: Any, w: Any, dtype: Any) -> Any:
-        return carray(pointer(entry[0]), (entry[1],), dtype)
+        return carray(pointer(entry.address), (entry.rows,), dtype)
 
     def many(entry: Any, w: Any, dtype: Any) -> Any:
         return matrix(entry, dtype)
@@ -123,14 +290,61 @@ def _weights_like(entry: Any, w: Any, dtype: Any) -> Any:
 
 
 @njit(**NOGIL)
-def unpack(packed: Any, w: Any) -> Any:
-    """The rule of a run, its arrays and its settings, from their addresses."""
-    state = State(
-        w, floats(packed[0]), weights_like(packed[1], w, w.dtype), floats(packed[2]),
-        weights_like(packed[3], w, np.float64), floats(packed[4]), integers(packed[COUNTS]), floats(packed[6]),
-        floats(packed[SCORES]), integers(packed[8]), floats(packed[9]), matrix(packed[10], np.float64),
-        matrix(packed[11], w.dtype), integers(packed[12]), floats(packed[13]), floats(packed[14]),
+def records(address: Any, dtype: Any) -> Any:
+    """An array with the one record at an address; a record itself would be copied when it is returned."""
+    return carray(pointer(address), (1,), dtype)
+
+
+@njit(**NOGIL)
+def weights_of(run: Any, w: Any) -> Any:
+    """The arrays that every run has."""
+    return State(
+        w, floats(run.bias), weights_like(run.v, w, w.dtype), floats(run.v_bias),
+        weights_like(run.u, w, np.float64), floats(run.u_bias), records(run.tally.address, COUNTERS),
+        floats(run.scores), integers(run.log_rows), floats(run.log_ages), matrix(run.log_steps, np.float64),
+        matrix(run.tile, w.dtype), integers(run.columns), floats(run.amounts), floats(run.lagged),
     )  # fmt: skip
-    numbers = floats(packed[SETTINGS])
-    settings = Settings(numbers[0], numbers[1], int(numbers[2]), int(numbers[3]), int(numbers[4]), int(numbers[5]))
-    return Asked(packed[PARAMS, 2], floats(packed[PARAMS])), state, settings
+
+
+@njit(**NOGIL)
+def scales_of(run: Any) -> Any:
+    """The extra arrays of `Scales`."""
+    return Scales(floats(run.scale), floats(run.square), floats(run.steps), floats(run.total))
+
+
+@verb(**NOGIL)
+def state_of(run: Any, w: Any, kind: Any) -> Any:
+    """The state of a run of the given kind."""
+
+    def additive(run: Any, w: Any, kind: Any) -> Any:
+        return Additive(weights_of(run, w))
+
+    def scaled(run: Any, w: Any, kind: Any) -> Any:
+        return Scaled(weights_of(run, w), scales_of(run))
+
+    def diagonal(run: Any, w: Any, kind: Any) -> Any:
+        scratch = carray(pointer(run.scratch.address), (0, 0), np.float64)
+        return Diagonal(
+            weights_of(run, w), Variances(weights_like(run.sigma, w, np.float64), floats(run.sigma_bias), scratch)
+        )
+
+    def full(run: Any, w: Any, kind: Any) -> Any:
+        size = run.sigma.columns
+        sigma = carray(pointer(run.sigma.address), (run.sigma.rows // size, size, size), np.float64)
+        return Full(weights_of(run, w), Variances(sigma, floats(run.sigma_bias), matrix(run.scratch, np.float64)))
+
+    def committee(run: Any, w: Any, kind: Any) -> Any:
+        return Committee(weights_of(run, w), scales_of(run), floats(run.own))
+
+    return {Additive: additive, Scaled: scaled, Diagonal: diagonal, Full: full, Committee: committee}[kind_of(kind)]
+
+
+@njit(**NOGIL)
+def unpack(address: Any, w: Any, kind: Any) -> Any:
+    """The rule of a run, its state of the given kind, and its settings, from the address of its record."""
+    run = records(address, RUN)[0]
+    numbers = run.settings
+    settings = Settings(
+        numbers.target, numbers.bias, numbers.on_zero, numbers.scheme, numbers.link, numbers.needs_norm
+    )  # fmt: skip
+    return Asked(run.step, floats(run.params)), state_of(run, w, kind), settings

@@ -1,20 +1,25 @@
-"""Step functions by their address: one loop serves all rules, which are machine code of their own.
+"""Call a step function by its address, so that one compiled loop serves all rules.
 
-A rule is asked for some examples only, those that it may want to learn, so that a call costs next to nothing; and a new rule is
-compiled in the time of its few lines, not in that of the loops around it.
+A rule is asked only about the examples that it may want to learn, so the call costs next to nothing; and compiling a new rule
+takes the time of its few lines, not that of the loops around it.
 """
 
-# The bodies below describe code to generate; the functions have no Python meaning of their own.
-
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["NUMBER", "PAIR", "Asked", "number_of", "pair_of"]
+from .jit import NOGIL
+from .simd import intrinsic
+
+__all__ = ["IN_PYTHON", "NUMBER", "ON_ZERO", "PAIR", "Asked", "number_of", "pair_of", "settle_tie"]
+
+IN_PYTHON: dict[int, Callable[..., Any]] = {}
+"""Without compilation: the rules by what stands for their addresses. Each takes the numbers of an example, then its params."""
 
 NUMBER = "float64(float64, float64, CPointer(float64))"
 """A rule that says how far to move: of the margin, ‖x‖² and its hyperparameters."""
@@ -23,8 +28,15 @@ PAIR = "void(float64, float64, float64, float64, float64, CPointer(float64), CPo
 """A rule that says two things: of five numbers and its hyperparameters, into the last argument."""
 
 
+UPDATE, POSITIVE, KEEP = range(3)
+ON_ZERO = {"update": UPDATE, "positive": POSITIVE, "keep": KEEP}
+"""What a margin of exactly 0 is: a mistake, a right answer for the positive class, or a right answer."""
+
+TINY = 5e-324
+
+
 class Asked(NamedTuple):
-    """A step function as a loop sees it: where it is, and its hyperparameters."""
+    """A step function as a loop sees it: its address and its hyperparameters."""
 
     address: int
     params: NDArray[Any]
@@ -42,7 +54,18 @@ def _parts(
     return builder.inttoptr(address, kind.as_pointer()), builder.bitcast(array.data, pointer)
 
 
-@intrinsic
+def _number_in_python(rule: Asked, margin: Any, sq_norm: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return np.float64(IN_PYTHON[int(rule.address)](np.float64(margin), np.float64(sq_norm), params=rule.params))
+
+
+def _pair_in_python(rule: Asked, *numbers: Any) -> Any:
+    with np.errstate(all="ignore"):
+        first, second = IN_PYTHON[int(rule.address)](*map(np.float64, numbers), params=rule.params)
+    return np.float64(first), np.float64(second)
+
+
+@intrinsic(_number_in_python)
 def number_of(typing_context: Any, rule: Any, margin: Any, sq_norm: Any) -> Any:
     """How far to move."""
 
@@ -53,7 +76,7 @@ def number_of(typing_context: Any, rule: Any, margin: Any, sq_norm: Any) -> Any:
     return types.float64(rule, types.float64, types.float64), generate
 
 
-@intrinsic
+@intrinsic(_pair_in_python)
 def pair_of(typing_context: Any, rule: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
     """Two numbers of five."""
 
@@ -66,3 +89,11 @@ def pair_of(typing_context: Any, rule: Any, a: Any, b: Any, c: Any, d: Any, e: A
         return context.make_tuple(builder, signature.return_type, pair)
 
     return types.UniTuple(types.float64, 2)(rule, *[types.float64] * 5), generate
+
+
+@njit(**NOGIL)
+def settle_tie(margin: Any, first: Any, on_zero: Any) -> Any:
+    """The margin as the rule sees it: a tie that counts as correct becomes the smallest positive number."""
+    if margin == 0.0 and (on_zero == KEEP or (on_zero == POSITIVE and first)):
+        return TINY
+    return margin

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.scores import predicted_classes
@@ -20,18 +19,19 @@ from rosenblatt.training.order import VisitingOrder, random_state
 from rosenblatt.training.schedule import Schedule
 
 from .bases import bases
-from .blueprint import positive
 from .certificate import Finishing, warn_of_last_epoch
 from .checks import as_before_on_failure
 from .export import Exports
-from .parameters import OnlineParameters
+from .parameters import OnlineParameters, choice, parameter, positive, shared, switch, whole
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator, ClassifierMixin
 else:
     ClassifierMixin, BaseEstimator = bases()
 
-__all__ = ["LinearClassifier", "OnlineParameters", "positive"]
+__all__ = [
+    "LinearClassifier", "OnlineParameters", "choice", "parameter", "positive", "shared", "switch", "whole",
+]  # fmt: skip
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -359,17 +359,17 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
     @property
     def mistakes_(self) -> int:
         """How many mistakes were made in all while learning."""
-        return int(self._attribute("mistakes_").state.counts[loop.MISTAKES])
+        return int(self._attribute("mistakes_").state.counters.mistakes)
 
     @property
     def updates_(self) -> int:
         """How many examples changed the weights."""
-        return int(self._attribute("updates_").state.counts[loop.UPDATES])
+        return int(self._attribute("updates_").state.counters.updates)
 
     @property
     def examples_(self) -> int:
         """How many examples were looked at, each epoch counted."""
-        return int(self._attribute("examples_").state.counts[loop.EXAMPLES])
+        return int(self._attribute("examples_").state.counters.examples)
 
 
 def _line_of_epoch(history: History) -> None:

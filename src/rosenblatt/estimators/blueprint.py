@@ -1,28 +1,14 @@
-"""What a learner is made of: its step function, its parameters and what they may be, and the core model that follows."""
+"""What a learner is made of: its step function, its parameters, and the core model that follows from them."""
 
-import dataclasses
-import inspect
-import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from rosenblatt.engine import loop
 from rosenblatt.engine.codegen import step_parameters
-from rosenblatt.engine.multiclass import SCHEMES
 from rosenblatt.model.linear import Model, Rule
 
-from .checks import check_count, check_word, is_real
-from .parameters import ONLINE_PARAMETERS
+from .parameters import Declared
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-__all__ = ["Blueprint", "positive"]
-
-
-def positive(default: float, hint: str, most: float = math.inf) -> Any:
-    """A parameter that must be greater than 0 and at most `most`; the hint, what it does, ends the error message."""
-    return dataclasses.field(default=default, metadata={"positive": hint, "most": most})
+__all__ = ["Blueprint"]
 
 
 class _Absent:
@@ -38,15 +24,13 @@ class _Absent:
         )
 
 
-class Blueprint:
+class Blueprint(Declared):
     """What the class statement of a learner and its parameters say; `LinearClassifier` describes the class statement."""
 
     _step: ClassVar[Callable[..., Any]]
     _readout: ClassVar[str] = "last"
     _target_margin: ClassVar[float] = float("inf")
     _constant_step: ClassVar[str | None] = None
-    _words: ClassVar[dict[str, list[Any]]] = {}
-    """The parameters that are words, and the words that each may be."""
 
     # Parameters that a subclass has as fields; some have only a part of them.
     max_iter: int
@@ -88,11 +72,6 @@ class Blueprint:
             cls._target_margin = target
         if constant_step is not None:
             cls._constant_step = constant_step
-        if cls.__doc__ and "{online_parameters}" in cls.__doc__:
-            # Clean, since from Python 3.13 on docstrings no longer have the indentation of their class.
-            cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(
-                "{online_parameters}", inspect.cleandoc(ONLINE_PARAMETERS)
-            )
 
     # ---- the rule ----
 
@@ -134,32 +113,6 @@ class Blueprint:
         )
 
     # ---- checks ----
-
-    def _check_parameters(self) -> None:
-        for field in dataclasses.fields(cast("DataclassInstance", self)):
-            hint = field.metadata.get("positive")
-            if hint is not None:
-                self._check_positive(field.name, hint, field.metadata["most"])
-        words = {"on_zero": list(loop.ON_ZERO), "multiclass": list(SCHEMES)} | self._words
-        for parameter, allowed in words.items():
-            self._check_word(parameter, allowed)
-        self._check_count("max_iter", "More epochs may find more.")
-        if getattr(self, "max_support", None) is not None:
-            self._check_count("max_support", "None keeps all.")
-
-    def _check_positive(self, parameter: str, hint: str, most: float = math.inf) -> None:
-        value = getattr(self, parameter)
-        if not is_real(value) or not 0 < value < math.inf or value > most:
-            limit = f" and at most {most:g}" if most < math.inf else ""
-            raise ValueError(
-                f"`{parameter}` of {type(self).__name__} must be a number greater than 0{limit}; got {value!r}. {hint}"
-            )
-
-    def _check_word(self, parameter: str, allowed: list[Any]) -> None:
-        check_word(self, parameter, allowed)
-
-    def _check_count(self, parameter: str, hint: str) -> None:
-        check_count(self, parameter, hint)
 
     def _check_can_move(self, model: Model) -> None:
         """`on_zero="keep"` from zero weights never makes a mistake, so it would never learn anything."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rosenblatt.engine import loop
 from rosenblatt.model.linear import Model
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import length
@@ -62,7 +61,7 @@ class Finishing(Blueprint):
         state, scheme = model.state, model.rule.multiclass
         w, bias = model.last()
         stacked = len(model.classes) > 2
-        radius = math.sqrt(state.sums[loop.REACH])
+        radius = math.sqrt(state.counters.reach)
         additive = model.rule.additive and not (stacked and scheme in ("all", "ovr"))
         upper = history.distance / history.steps if additive and history.steps else math.inf
         separable = lead > 0.0
@@ -74,8 +73,8 @@ class Finishing(Blueprint):
         coef = w[None, :].copy() if w.ndim == 1 else np.ascontiguousarray(w[:, : model.vectors].T)
         return RunCertificate(
             status="separable" if separable else "undecided" if history.cycle is None else "inseparable",
-            mistakes=int(state.counts[loop.MISTAKES]),
-            updates=int(state.counts[loop.UPDATES]),
+            mistakes=int(state.counters.mistakes),
+            updates=int(state.counters.updates),
             epochs=len(history.epochs),
             radius=radius,
             margin=(lower, upper),

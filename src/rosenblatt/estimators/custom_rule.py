@@ -9,7 +9,7 @@ from typing import Any, overload
 from rosenblatt.engine.codegen import is_second_order, is_shrinking, step_parameters
 
 from .base import LinearClassifier
-from .parameters import ONLINE_PARAMETERS, OnlineParameters
+from .parameters import OnlineParameters
 
 __all__ = ["rule"]
 
@@ -80,13 +80,7 @@ def _estimator(step: Step, readout: str, target: float) -> type[LinearClassifier
             )
         defaults[name] = parameters[name].default
     summary = inspect.getdoc(step) or f"Learns by the rule `{step.__name__}`."
-    documentation = f"{summary}\n\nParameters\n----------\n"
-    documentation += "".join(f"{name} : float, default={value}\n" for name, value in defaults.items())
-    namespace: dict[str, Any] = {
-        "__doc__": documentation + inspect.cleandoc(ONLINE_PARAMETERS),
-        "_target": lambda self: float(target),
-    }
-
+    namespace: dict[str, Any] = {"__doc__": f"{summary}\n\n{{parameters}}", "_target": lambda self: float(target)}
     namespace |= {"__annotations__": dict.fromkeys(defaults, float), **defaults}
     namespace |= {"__module__": step.__module__, "__qualname__": step.__qualname__}
     step.__qualname__ += "._step"  # the name now stands for the class, under which a pickle finds the function

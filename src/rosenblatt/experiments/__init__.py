@@ -1,11 +1,16 @@
 """Small experiments on what the theorems say, each a function that returns numbers; `rosenblatt.plots` draws them."""
 
+from typing import TYPE_CHECKING, Any
+
 from .committee import CommitteeCurves, CommitteeProblem, committee_curves, committee_examples, committee_mistakes
-from .comparison import CONTENDERS, Comparison, Contender, Standing, compare
+from .comparison import Comparison, Contender, Standing, compare
 from .dimensions import DistanceCurves, distance_concentration
 from .losses import LossCurves, loss_curves, losses_along, losses_per_epoch
 from .margins import MarginCurves, margin_against_mistakes, separable_examples
 from .squeeze import SqueezeCurves, squeeze_curves
+
+if TYPE_CHECKING:
+    from .comparison import CONTENDERS
 
 __all__ = [
     "CONTENDERS",
@@ -30,3 +35,12 @@ __all__ = [
     "separable_examples",
     "squeeze_curves",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`CONTENDERS` when it is first used."""
+    if name != "CONTENDERS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .comparison import CONTENDERS
+
+    return CONTENDERS

@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_count", "signs", "whole_numbers"]
-
 
 def check_count(name: str, value: Any, hint: str, least: int = 1) -> int:
     """A whole number that is large enough."""

@@ -15,8 +15,6 @@ from rosenblatt.theory.bounds import committee_perceptron, committee_winnow
 
 from ._checks import check_count, whole_numbers
 
-__all__ = ["CommitteeCurves", "CommitteeProblem", "committee_curves", "committee_examples", "committee_mistakes"]
-
 Votes = NDArray[np.int8]
 
 CHUNK_NUMBERS = 4_000_000

@@ -5,6 +5,8 @@ each stream and the mistakes counted on the rest, so that nothing is chosen by w
 """
 
 import dataclasses
+import functools
+import inspect
 import itertools
 import json
 import os
@@ -18,13 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rosenblatt.engine import loop
+from rosenblatt.learners import classes, find
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 
 from ._checks import check_count
-
-__all__ = ["CONTENDERS", "Comparison", "Contender", "Standing", "compare"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -63,7 +63,7 @@ def _second_order(name: str, learner: str, grid: Mapping[str, Sequence[Any]], **
             (("diagonal", ""), ("full", ", full"))]  # fmt: skip
 
 
-CONTENDERS = (
+_NAMED = (
     Contender("Perceptron", "Perceptron"),
     Contender("averaged perceptron", "AveragedPerceptron"),
     Contender("margin perceptron", "MarginPerceptron", {}, {"b": POWERS}),
@@ -80,7 +80,30 @@ CONTENDERS = (
     *_second_order("SCW-I", "SoftConfidenceWeighted", {"C": POWERS, "phi": (0.25, 0.5, 1.0, 2.0)}),
     *_second_order("SCW-II", "SoftConfidenceWeighted", {"C": POWERS, "phi": (0.25, 0.5, 1.0, 2.0)}, variant="SCW-II"),
 )  # fmt: skip
+
+CONTENDERS: tuple[Contender, ...]
 """Those that learn from a stream at the cost of a linear model. Votes, pockets, batches and kernels need more than that."""
+
+
+@functools.cache
+def _contenders() -> tuple[Contender, ...]:
+    """Those named above, and every other learner whose class says in `_grid` which settings to try."""
+    found = list(_NAMED)
+    for name in classes():
+        learner = find(name) if all(one.learner != name for one in _NAMED) else None
+        grid = getattr(learner, "_grid", None)
+        if learner is not None and grid is not None:
+            has_matrix = "covariance" in inspect.signature(learner).parameters
+            found += _second_order(name, name, grid) if has_matrix else [Contender(name, name, {}, grid)]
+    return tuple(found)
+
+
+def __getattr__(name: str) -> Any:
+    """`CONTENDERS` when it is first used, since the learners that it asks load scikit-learn."""
+    if name != "CONTENDERS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _contenders()
+
 
 FEW_FEATURES = 200
 """Whole matrices take part up to so many features: they cost the square of that for every update."""
@@ -240,7 +263,7 @@ def compare(
         )
     head = min(max(2, round(prefix * len(table))), len(table) - 1)
     stream = _Stream(table, codes.astype(np.int64), classes.tolist(), head, passes)
-    chosen, skipped = list(CONTENDERS if contenders is None else contenders), list[str]()
+    chosen, skipped = list(_contenders() if contenders is None else contenders), list[str]()
     if not all(map(_is_full, chosen)):
         chosen, skipped = _affordable(chosen, table.shape[1], len(classes))
     orders = [_orders(len(table), passes, seed + number, shuffle) for number in range(repeats)]
@@ -315,7 +338,7 @@ class _Stream:
             model = self._new_model(contender, setting)
             tries.append((self._learn(model, head), setting, model))
         _, setting, model = min(tries, key=lambda attempt: attempt[0])
-        before = int(model.state.counts[loop.UPDATES])
+        before = int(model.state.counters.updates)
         mistakes, scored = 0, np.zeros(len(self.codes), bool)
         scored[rest] = True
         start = time.thread_time()
@@ -324,11 +347,9 @@ class _Stream:
             mistakes += self._learn(model, kept)
         seconds = time.thread_time() - start
         visits = rest.size * self.passes
-        return mistakes / visits, (int(model.state.counts[loop.UPDATES]) - before) / visits, seconds, setting
+        return mistakes / visits, (int(model.state.counters.updates) - before) / visits, seconds, setting
 
     def _new_model(self, contender: Contender, setting: dict[str, Any]) -> Model:
-        from rosenblatt.learners import find
-
         estimator = find(contender.learner)(**contender.fixed, **setting)
         estimator._check_parameters()
         model: Model = estimator._new_model(self.table.shape[1], np.float64)
@@ -339,9 +360,9 @@ class _Stream:
         """The mistakes made on the way."""
         if model.readout == "average":
             return int((model.guess_and_learn(self.table, self.codes, order) != self.codes[order]).sum())
-        before = int(model.state.counts[loop.MISTAKES])
+        before = int(model.state.counters.mistakes)
         model.run(self.table, self.codes, np.zeros(0), order)
-        return int(model.state.counts[loop.MISTAKES]) - before
+        return int(model.state.counters.mistakes) - before
 
 
 def _majority(codes: Codes, orders: list[list[Codes]], head: int, passes: int) -> Standing:

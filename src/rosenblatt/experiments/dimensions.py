@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._checks import check_count, whole_numbers
 
-__all__ = ["DistanceCurves", "distance_concentration"]
-
 Floats = NDArray[np.float64]
 
 

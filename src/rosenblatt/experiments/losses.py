@@ -11,8 +11,6 @@ from rosenblatt.training.order import visiting_order
 
 from ._checks import check_count, signs
 
-__all__ = ["LossCurves", "loss_curves", "losses_along", "losses_per_epoch"]
-
 Floats = NDArray[np.float64]
 
 

@@ -9,8 +9,6 @@ from rosenblatt.theory.bounds import block_novikoff
 
 from ._checks import check_count
 
-__all__ = ["MarginCurves", "margin_against_mistakes", "separable_examples"]
-
 Floats = NDArray[np.float64]
 
 

@@ -10,8 +10,6 @@ from rosenblatt.theory.bounds import block_novikoff
 
 from ._checks import signs
 
-__all__ = ["SqueezeCurves", "squeeze_curves"]
-
 Floats = NDArray[np.float64]
 
 

@@ -8,8 +8,6 @@ becomes a function of its own, called once.
 import re
 from pathlib import Path
 
-__all__ = ["bundle"]
-
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:const|function|class) (\w+))", re.MULTILINE)
 

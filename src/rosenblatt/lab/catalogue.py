@@ -1,13 +1,12 @@
-"""The learners as the page shows them: read from their own docstrings, so that a new rule is in the lab without being told."""
+"""The learners as the page shows them, from their docstrings and declared parameters: a new rule needs no entry here."""
 
-import dataclasses
 import functools
 import inspect
 import re
 import sys
 from typing import Any
 
-__all__ = ["catalogue", "learners"]
+from rosenblatt.estimators.parameters import SWITCH, Parameter, declarations, defaults
 
 HIDDEN = {
     "budget", "budget_policy", "block_size", "class_weight", "early_stopping", "max_support", "n_iter_no_change", "n_jobs",
@@ -18,14 +17,14 @@ HIDDEN = {
 COMMON = ("max_iter", "fit_intercept", "on_zero", "multiclass", "shuffle", "random_state")
 """Parameters of nearly all learners, which come last."""
 
-DEFAULTS = {"max_iter": 10, "shuffle": False, "eta": None}
+DEFAULTS = {"max_iter": 10, "shuffle": False}
 """What the lab begins with where it differs from the learner, whose defaults are for real data."""
 
 
 @functools.cache
 def catalogue() -> dict[str, Any]:
     """Everything the page needs before it asks for a run."""
-    from rosenblatt import __version__
+    from rosenblatt._version import __version__
 
     from .presets import PRESETS
     from .runs import MOST_CLASSES, MOST_POINTS, MOST_STEPS, MOST_VISITS
@@ -40,15 +39,13 @@ def catalogue() -> dict[str, Any]:
 
 def learners() -> list[dict[str, Any]]:
     """Every learner that can be traced."""
-    import rosenblatt
+    from rosenblatt.learners import names as known
     from rosenblatt.trace.run import find_learner
 
     found = {}
-    for public in rosenblatt.__all__:
-        if not public[0].isupper() or not hasattr(getattr(rosenblatt, public), "fit"):
-            continue
+    for algorithm in known():
         try:
-            name, learner = find_learner(public)
+            name, learner = find_learner(algorithm)
         except ValueError:
             continue
         found[name] = learner
@@ -65,7 +62,7 @@ def _learner(name: str, learner: Any) -> dict[str, Any]:
         "about": documentation.partition("\n\n")[0].replace("\n", " "),
         "source": _source(learner),
         "code": pseudocode(learner),
-        "parameters": _parameters(name, learner, documentation),
+        "parameters": _parameters(name, learner),
     }
 
 
@@ -75,36 +72,21 @@ def _source(learner: Any) -> str:
     return " ".join(paragraphs[1].split()) if len(paragraphs) > 1 else ""
 
 
-def _parameters(name: str, learner: Any, documentation: str) -> list[dict[str, Any]]:
-    if dataclasses.is_dataclass(learner):
-        defaults = {field.name: field.default for field in dataclasses.fields(learner)}
-    else:
-        signature = inspect.signature(learner).parameters
-        defaults = {key: one.default for key, one in signature.items()}
-    shown = [key for key in defaults if key not in HIDDEN and not (name == "kernel" and key == "eta")]
+def _parameters(name: str, learner: Any) -> list[dict[str, Any]]:
+    declared, default = declarations(learner), defaults(learner) | DEFAULTS
+    shown = [key for key in declared if key not in HIDDEN and not (name == "kernel" and key == "eta")]
     shown.sort(key=lambda key: COMMON.index(key) if key in COMMON else -1)
-    return [_parameter(key, defaults[key], documentation) for key in shown]
+    return [{"name": key, "default": default[key], **_control(declared[key])} for key in shown]
 
 
-def _parameter(name: str, default: Any, documentation: str) -> dict[str, Any]:
-    """Type, choices and help as the docstring gives them."""
-    found = re.search(rf"^{name} : (.*)\n((?:    .*\n?)+)", documentation, re.MULTILINE)
-    kind, text = (found[1], " ".join(found[2].split())) if found else ("", "")
-    choices = re.findall(r'"([^"]+)"', kind.partition(", default")[0])
-    choices = [one for one in choices if one != "precomputed"]
-    if name in DEFAULTS and DEFAULTS[name] is not None:
-        default = DEFAULTS[name]
-    one: dict[str, Any] = {"name": name, "default": default, "help": text}
-    if name == "shuffle":
-        return one | {"kind": "choice", "choices": [False, True, "replacement"]}
-    if name == "gamma":
-        return one | {"kind": "number", "optional": True}
-    if isinstance(default, bool):
+def _control(parameter: Parameter) -> dict[str, Any]:
+    """What the page shows for a parameter."""
+    one: dict[str, Any] = {"help": parameter.about + (f" A number{parameter.limits}." if parameter.limits else "")}
+    if parameter.choices == SWITCH:
         return one | {"kind": "switch"}
-    if choices and isinstance(default, str):
-        return one | {"kind": "choice", "choices": choices}
-    whole = isinstance(default, int) or default is None
-    return one | {"kind": "whole" if whole else "number", "optional": default is None or name == "random_state"}
+    if parameter.choices and not parameter.number:
+        return one | {"kind": "choice", "choices": [word for word in parameter.choices if word != "precomputed"]}
+    return one | {"kind": "whole" if parameter.number == "int" else "number", "optional": parameter.none}
 
 
 def pseudocode(learner: Any) -> list[dict[str, Any]]:
@@ -118,7 +100,7 @@ def pseudocode(learner: Any) -> list[dict[str, Any]]:
     for line in _block(module.__doc__ or ""):
         inherited = re.match(r"learn as the perceptron does", line)
         if inherited:
-            from rosenblatt import Perceptron
+            from rosenblatt.learners.perceptron import Perceptron
 
             lines += pseudocode(Perceptron)
             lines = [one for one in lines if not one["text"].startswith("predict")]

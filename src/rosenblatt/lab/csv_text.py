@@ -1,7 +1,5 @@
-"""A table that somebody pasted or dropped: which columns hold numbers, which the labels, and what the page can draw of it."""
+"""Points and labels of a table that was pasted or dropped; it is read as `rosenblatt.data` reads a CSV file."""
 
-import csv
-import io
 import math
 import re
 from typing import Any
@@ -9,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.delimited import records, sniff
+from rosenblatt.data.tables import MISSING, choose_label
+
 from .runs import MOST_CLASSES, MOST_FEATURES, MOST_POINTS
-
-__all__ = ["read"]
-
-LABEL_NAMES = ("label", "target", "class", "y")
 
 
 def read(text: Any, label: Any = None, columns: Any = None, projection: bool = False) -> dict[str, Any]:
@@ -22,7 +19,7 @@ def read(text: Any, label: Any = None, columns: Any = None, projection: bool = F
     Parameters
     ----------
     text : str
-        Comma, semicolon or tab between the fields, with a header or without.
+        The fields separated by commas, semicolons, tabs or bars, with a header or without.
     label : str or None, default=None
         The column of the labels; None: one that is named like one, else the last.
     columns : list of str or None, default=None
@@ -33,7 +30,7 @@ def read(text: Any, label: Any = None, columns: Any = None, projection: bool = F
     Returns
     -------
     dict
-        ``columns``, ``numeric``, ``label``, ``chosen``; ``X``, ``y``, ``features``; ``skipped`` rows with an empty field.
+        ``columns``, ``numeric``, ``label``, ``chosen``; ``X``, ``y``, ``features``; ``skipped`` rows with a missing value.
     """
     if not isinstance(text, str) or not text.strip():
         raise ValueError("A CSV must hold at least one line with numbers; got nothing. Paste the table or drop a file.")
@@ -41,11 +38,10 @@ def read(text: Any, label: Any = None, columns: Any = None, projection: bool = F
         raise ValueError(
             "A CSV must be text; got bytes that are not. Save a spreadsheet as CSV first, and drop that file."
         )
-    header, rows = _table(text)
-    numeric = [place for place in range(len(header)) if _is_numeric(rows, place)]
-    labels = _label_column(header, label)
+    header, rows, numeric = _table(text)
+    labels = header.index(str(choose_label(header, None if label is None else str(label), True)))
     chosen = _chosen(header, [place for place in numeric if place != labels], columns, projection)
-    full = [row for row in rows if all(row[place].strip() for place in [*chosen, labels])]
+    full = [row for row in rows if all(row[place] not in MISSING for place in [*chosen, labels])]
     if not full:
         raise ValueError("A CSV must have a row without empty fields; got none. Choose other columns.")
     if len(full) > MOST_POINTS:
@@ -57,7 +53,7 @@ def read(text: Any, label: Any = None, columns: Any = None, projection: bool = F
     names = [header[place] for place in chosen]
     if projection:
         X, names = _project(X), ["direction 1", "direction 2"]
-    y = _labels([row[labels].strip() for row in full])
+    y = _labels([row[labels] for row in full])
     if len(set(y)) > MOST_CLASSES:
         raise ValueError(
             f"The column {header[labels]!r} has {len(set(y)):,} different labels; the lab draws {MOST_CLASSES} at most. "
@@ -75,65 +71,25 @@ def read(text: Any, label: Any = None, columns: Any = None, projection: bool = F
     }
 
 
-def _table(text: str) -> tuple[list[str], list[list[str]]]:
-    """The names of the columns and the rows, all of the same length."""
-    first = text.lstrip("\ufeff\r\n").partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
-    if not first.count(delimiter):
+def _table(text: str) -> tuple[list[str], list[list[str]], list[int]]:
+    """The names of the columns, the rows, and the places of the columns that hold numbers."""
+    text = text.lstrip("\ufeff\r\n")
+    if not re.search("[,;\t|]", text.partition("\n")[0]):
         raise ValueError(
             "A CSV must have at least two columns, separated by commas, semicolons or tabs; the first line has one. Put a "
             "comma between the fields."
         )
-    reader = csv.reader(io.StringIO(text.lstrip("\ufeff")), delimiter=delimiter, strict=True)
-    rows: list[list[str]] = []
-    try:
-        for fields in reader:
-            if not any(field.strip() for field in fields):
-                continue
-            if rows and len(fields) != len(rows[0]):
-                raise ValueError(
-                    f"Line {reader.line_num} of the CSV must have {len(rows[0])} fields like the first; got {len(fields)}. "
-                    "Check the separators and quotes there."
-                )
-            rows.append(fields)
-    except csv.Error as error:
-        raise ValueError(
-            f"Line {reader.line_num} of the CSV cannot be read: {error}. Check the quotes there."
-        ) from None
-    has_header = len(rows) > 1 and not any(_number(field) is not None for field in rows[0])
-    header = [field.strip() for field in rows[0]] if has_header else [f"x{n}" for n in range(1, len(rows[0]) + 1)]
-    if has_header:
-        header = [name or f"column {place + 1}" for place, name in enumerate(header)]
-    else:
-        header[-1] = "y"
-    if len(set(header)) < len(header):
-        twice = next(name for name in header if header.count(name) > 1)
-        raise ValueError(f"The columns of a CSV must have different names; {twice!r} stands twice. Rename one of them.")
-    return header, rows[1:] if has_header else rows
+    dialect = sniff(text.encode("utf-8", "surrogatepass"), "csv", None)
+    width = len(dialect.names)
+    rows = [[cell.strip() for cell in cells] for _, cells in records(text, width, dialect.delimiter, dialect.quoted)]
+    rows = [row for row in rows[int(dialect.header) :] if any(row)]
+    header = dialect.names if dialect.header else [*(f"x{number}" for number in range(1, width)), "y"]
+    numeric = [place for place, kind in enumerate(dialect.kinds.values()) if kind == "number"]
+    return header, rows, [place for place in numeric if all(_is_finite(row[place]) for row in rows)]
 
 
-def _number(field: str) -> float | None:
-    try:
-        value = float(field)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def _is_numeric(rows: list[list[str]], place: int) -> bool:
-    fields = [row[place].strip() for row in rows]
-    return any(fields) and all(not field or _number(field) is not None for field in fields)
-
-
-def _label_column(header: list[str], label: Any) -> int:
-    if label is None:
-        named = [place for place, name in enumerate(header) if name.lower() in LABEL_NAMES]
-        return named[0] if named else len(header) - 1
-    if label not in header:
-        raise ValueError(
-            f"The label must be a column of the CSV: {', '.join(header)}; got {label!r}. Choose one of them."
-        )
-    return header.index(label)
+def _is_finite(cell: str) -> bool:
+    return cell in MISSING or math.isfinite(float(cell))
 
 
 def _chosen(header: list[str], numeric: list[int], columns: Any, projection: bool) -> list[int]:

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PRESETS", "Preset", "make"]
-
 Settings = dict[str, Any]
 
 

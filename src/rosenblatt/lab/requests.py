@@ -6,8 +6,6 @@ The server and the widget differ only in how a request reaches `answer`.
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["LARGEST_REQUEST", "RequestError", "answer"]
-
 LARGEST_REQUEST = 4_000_000
 """Bytes of the longest request that is read."""
 

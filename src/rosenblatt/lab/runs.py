@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_CLASSES", "MOST_FEATURES", "MOST_POINTS", "MOST_STEPS", "MOST_VISITS", "certificate", "export", "run"]
-
 MOST_POINTS = 5_000
 MOST_FEATURES = 200
 MOST_CLASSES = 7
@@ -66,7 +64,7 @@ def run(body: Body) -> Body:
 
 def certificate(body: Body) -> Body:
     """Whether the points can be separated, and the proof."""
-    from rosenblatt import certify
+    from rosenblatt.theory import certify
 
     X, y, arguments = _problem(body)
     proved = certify(X, y, fit_intercept=arguments.get("fit_intercept", True))
@@ -112,7 +110,7 @@ def export(body: Body) -> Body:
 
 def python_code(X: Floats, y: Any, arguments: Body) -> str:
     """A script that makes the same run."""
-    from rosenblatt import trace
+    from rosenblatt.trace import trace
 
     defaults = {key: one.default for key, one in inspect.signature(trace).parameters.items()}
     given = {key: value for key, value in arguments.items() if key not in defaults or defaults[key] != value}
@@ -202,7 +200,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _trace(X: Floats, y: Any, arguments: Body) -> Any:
-    from rosenblatt import trace
+    from rosenblatt.trace import trace
 
     return trace(X, y, **{"limit": MOST_STEPS, **arguments})
 
@@ -270,8 +268,8 @@ def _survivors(X: Floats, y: Any, trace: Any, arguments: Body) -> list[Any] | No
 
 
 def _kernel(X: Floats, arguments: Body) -> Body:
-    from rosenblatt import KernelPerceptron
     from rosenblatt.dual.functions import resolve_gamma
+    from rosenblatt.learners.kernel_perceptron import KernelPerceptron
 
     known = KernelPerceptron().get_params()
     kernel, gamma, degree, coef0 = (arguments.get(key, known[key]) for key in ("kernel", "gamma", "degree", "coef0"))

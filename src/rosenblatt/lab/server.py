@@ -14,8 +14,6 @@ from urllib.parse import urlsplit
 
 from .requests import LARGEST_REQUEST, RequestError, answer
 
-__all__ = ["Server", "serve"]
-
 HOST = "127.0.0.1"
 STATIC = Path(__file__).parent / "static"
 TYPES = {

@@ -6,8 +6,6 @@ import json
 import zlib
 from typing import Any
 
-__all__ = ["decode", "encode"]
-
 LARGEST = 20_000_000
 """Bytes of the longest state that is unpacked."""
 

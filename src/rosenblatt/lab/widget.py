@@ -19,8 +19,6 @@ except ImportError:
         "rosenblatt.lab.Widget needs anywidget, which is not installed. Install it with `pip install rosenblatt[lab]`."
     ) from None
 
-__all__ = ["Widget"]
-
 FOLDER = Path(STATIC)
 
 

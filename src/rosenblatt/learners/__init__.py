@@ -3,9 +3,10 @@
 import functools
 import importlib
 import pkgutil
+import re
 from typing import Any
 
-__all__ = ["find", "names"]
+__all__ = ["classes", "find", "names"]
 
 
 @functools.cache
@@ -13,6 +14,28 @@ def names() -> tuple[str, ...]:
     """The learners by the names of their files, as one types them: "averaged-perceptron"."""
     modules = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
     return tuple(name.replace("_", "-") for name in modules)
+
+
+@functools.cache
+def classes() -> dict[str, str]:
+    """The name of each learner's class and of its module, such as "AROW": "arow".
+
+    Read from the `__all__` of each file without importing it, since the import of a learner also loads scikit-learn and Numba.
+    """
+    found = {}
+    for name in names():
+        module = name.replace("-", "_")
+        source = (pkgutil.get_data(__name__, f"{module}.py") or b"").decode()
+        listed = re.search(r"^__all__ = (\[.*?\])", source, re.MULTILINE | re.DOTALL)
+        public = re.findall(r"\w+", listed[1]) if listed else []
+        learner = next((one for one in public if _plain(one) == _plain(name)), None)
+        if learner is None:
+            raise ImportError(
+                f"The `__all__` of a learner's file must list a class with the name of the file; learners/{module}.py lists "
+                f"{public}. Rename the file or the class, or begin the file's name with an underscore."
+            )
+        found[learner] = module
+    return found
 
 
 def find(name: str) -> type[Any]:
@@ -37,10 +60,9 @@ def find(name: str) -> type[Any]:
             + (f", which could be {' or '.join(matches)}" if matches else "")
             + ". The beginning of a name is enough, such as 'averaged'."
         )
-    module = importlib.import_module(f"rosenblatt.learners.{matches[0].replace('-', '_')}")
-    learner: type[Any] = next(
-        getattr(module, public) for public in module.__all__ if _plain(public) == _plain(matches[0])
-    )
+    module = matches[0].replace("-", "_")
+    public = next(one for one, home in classes().items() if home == module)
+    learner: type[Any] = getattr(importlib.import_module(f"{__name__}.{module}"), public)
     return learner
 
 

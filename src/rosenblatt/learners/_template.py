@@ -12,6 +12,7 @@ Departures: every place where this file does not do what the paper says, or "non
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
 
@@ -31,11 +32,9 @@ def step(margin: float, sq_norm: float, rate: float) -> float:
 class Template(OnlineParameters, LinearClassifier, step=step, target=0.0):
     """One sentence on what it is good for.
 
-    Parameters
-    ----------
-    rate : float, default=1.0
-        What it is, its range, and what raising it does.
-    {online_parameters}
+    {parameters}
     """
 
-    rate: float = positive(1.0, "Larger values take larger steps.")
+    _grid: ClassVar = {"rate": (0.1, 1.0, 10.0)}  # what `rosenblatt compare` tries
+
+    rate: float = positive(1.0, "What it is. Larger values take larger steps.")

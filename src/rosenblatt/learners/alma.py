@@ -20,9 +20,8 @@ the stacked weights; x stands once for the true class and, with the scheme's sha
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, shared
 
 __all__ = ["ALMA", "step"]
 
@@ -43,30 +42,19 @@ def step(
 class ALMA(OnlineParameters, LinearClassifier, step=step):
     """Asks for a margin and takes steps that both shrink as it learns: close to the largest margin, without knowing it.
 
-    Parameters
-    ----------
-    alpha : float, default=0.9
-        How far from the largest margin the result may stay, above 0 and at most 1. Smaller values update more often.
-    B : float or None, default=None
-        The size of the margin asked for, greater than 0; None: √8 / alpha, as in the theorem.
-    C : float, default=√2
-        The size of a step, greater than 0; the default is the theorem's.
-    readout : {"last", "average"}, default="last"
-        Predict with the last weights, or with the mean of all of them.
-    {online_parameters}
+    {parameters}
     """
 
-    _words: ClassVar = {"readout": ["last", "average"]}
-
-    alpha: float = positive(0.9, "Values below 1 ask for a margin.", most=1.0)
-    B: float | None = None
-    C: float = positive(math.sqrt(2.0), "Larger values take larger steps.")
-    readout: str = "last"
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.B is not None:
-            self._check_positive("B", "None takes the theorem's √8 / alpha.")
+    alpha: float = positive(
+        0.9,
+        "How far from the largest margin the result may stay; smaller values update more often. Values below 1 ask for a margin.",
+        most=1.0,
+    )
+    B: float | None = positive(
+        None, "The size of the margin asked for. None takes the theorem's √8 / alpha.", none=True
+    )
+    C: float = positive(math.sqrt(2.0), "The size of a step; the theorem's is √2. Larger values take larger steps.")
+    readout: str = shared("readout")
 
     def _params(self) -> tuple[float, ...]:
         return float(self.alpha), math.sqrt(8.0) / self.alpha if self.B is None else float(self.B), float(self.C)

@@ -18,9 +18,8 @@ alpha and beta come from the lead over the top rival and the variance of that le
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, shared
 
 __all__ = ["AROW", "step"]
 
@@ -37,20 +36,9 @@ def step(margin: float, variance: float, weight: float, r: float) -> tuple[float
 class AROW(OnlineParameters, LinearClassifier, step=step, target=1.0):
     """Moves the weights that it is unsure of and spares those it is sure of: quick to learn rare features, calm with noise.
 
-    Parameters
-    ----------
-    r : float, default=1.0
-        How much a single example is distrusted, greater than 0. Raising it makes steps smaller and the weights settle later.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        One variance for each weight, or a whole matrix: (features + 1)² numbers for each weight vector, and as much time for each
-        update.
-    readout : {"last", "average"}, default="last"
-        Predict with the last weights, or with the mean of all of them.
-    {online_parameters}
+    {parameters}
     """
 
-    _words: ClassVar = {"covariance": ["diagonal", "full"], "readout": ["last", "average"]}
-
-    r: float = positive(1.0, "Larger values take smaller steps.")
-    covariance: str = "diagonal"
-    readout: str = "last"
+    r: float = positive(1.0, "How much a single example is distrusted. Larger values take smaller steps.")
+    covariance: str = shared("covariance")
+    readout: str = shared("readout")

@@ -13,7 +13,7 @@ starting weights for as long as they last, and is kept in float64.
 
 from dataclasses import dataclass
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared
 
 from .perceptron import step
 
@@ -26,15 +26,11 @@ class AveragedPerceptron(
 ):
     """The perceptron, read out as the average of all its weight vectors: steadier than the last of them.
 
-    Parameters
-    ----------
-    eta0 : float, default=1.0
-        The size of a step, greater than 0. From zero weights it only scales them.
-    {online_parameters}
+    {parameters}
 
     Notes
     -----
     `converged_` and the counts speak of the run, that is of the last weights; `coef_` is the average.
     """
 
-    eta0: float = positive(1.0, "Larger values take larger steps.")
+    eta0: float = shared("eta0")

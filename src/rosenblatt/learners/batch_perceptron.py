@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
-from rosenblatt.estimators.base import LinearClassifier, positive
+from rosenblatt.estimators.base import LinearClassifier, choice, positive, shared
 from rosenblatt.model.linear import Model
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, train
@@ -41,48 +40,26 @@ Floats = NDArray[np.float64]
 class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
     """The batch perceptron: add up the mistakes of a whole epoch, then take one step.
 
-    Parameters
-    ----------
-    alpha : float, default=1.0
-        The step along Δ, greater than 0. From zero weights it only scales them; "line-search" finds its own.
-    epsilon : float, default=1e-3
-        Stop when ‖Δ‖ is smaller, greater than 0. Raising it stops earlier.
-    variant : {"average", "fixed-increment", "line-search"}, default="average"
-        Divide Δ by the number of examples; do not; or search for the best step along it.
-    fit_intercept : bool, default=True
-        Whether to add a constant feature 1, whose weight is `intercept_`.
-    max_iter : int, default=1000
-        Epochs at most.
-    class_weight : dict, "balanced" or None, default=None
-        A factor for the mistakes of each class.
-    warm_start : bool, default=False
-        Begin `fit` with the weights of the last one.
-    on_zero : {"update", "positive", "keep"}, default="update"
-        What a score of exactly 0 is: always a mistake; a prediction of the second class; never one.
-    multiclass : {"max", "all", "uniform", "proportional", "ovr"}, default="max"
-        Who gives way when one of three or more classes gains.
-    verbose : int, default=0
-        1 prints a line for each epoch.
+    {parameters}
     """
 
-    alpha: float = positive(1.0, "Larger values take larger steps.")
-    epsilon: float = positive(1e-3, "Larger values stop earlier.")
-    variant: str = "average"
-    fit_intercept: bool = True
-    max_iter: int = 1000
-    class_weight: Any = None
-    warm_start: bool = False
-    on_zero: str = "update"
-    multiclass: str = "max"
-    verbose: int = 0
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.variant not in ("average", "fixed-increment", "line-search"):
-            raise ValueError(
-                f"`variant` of BatchPerceptron must be 'average', 'fixed-increment' or 'line-search'; got {self.variant!r}. "
-                "'average' divides the sum of mistakes by the number of examples."
-            )
+    alpha: float = positive(
+        1.0,
+        'The step along Δ; "line-search" finds its own. From zero weights it only scales them. Larger values take larger steps.',
+    )
+    epsilon: float = positive(1e-3, "Stop when ‖Δ‖ is smaller. Larger values stop earlier.")
+    variant: str = choice(
+        "average",
+        ["average", "fixed-increment", "line-search"],
+        "Divide Δ by the number of examples; do not; or search for the best step along it.",
+    )
+    fit_intercept: bool = shared("fit_intercept")
+    max_iter: int = shared("max_iter")
+    class_weight: Any = shared("class_weight")
+    warm_start: bool = shared("warm_start")
+    on_zero: str = shared("on_zero")
+    multiclass: str = shared("multiclass")
+    verbose: int = shared("verbose")
 
     def _params(self) -> tuple[float, ...]:
         return (1.0,)  # each mistake enters Δ once; alpha scales the sum
@@ -102,7 +79,7 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
 
         def learn(block: Block, order: NDArray[np.int64]) -> None:
             nonlocal smallest, steps
-            before = weights.sums[loop.STEPS]
+            before = weights.counters.steps
             change[...], change_bias[:] = 0.0, 0.0
             model.run(table, y, weight, order)
             if self.variant != "fixed-increment":
@@ -118,7 +95,7 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
                     alpha = best_step(scores, slopes, y[rows], own, self.multiclass == "ovr")
             np.add(weights.w, alpha * change, out=weights.w, casting="same_kind")
             np.add(weights.bias, alpha * change_bias, out=weights.bias)
-            steps += alpha * (weights.sums[loop.STEPS] - before) / (1.0 if self.variant == "fixed-increment" else count)
+            steps += alpha * (weights.counters.steps - before) / (1.0 if self.variant == "fixed-increment" else count)
             smallest = float(np.sum(np.square(change, dtype=np.float64)) + np.sum(change_bias**2)) < self.epsilon**2
 
         passes.learn = learn

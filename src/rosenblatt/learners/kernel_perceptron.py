@@ -13,7 +13,8 @@ no vote; for many classes trained together (not one-vs-rest) each weight vector 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -21,7 +22,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from rosenblatt.dual.functions import resolve_gamma
+from rosenblatt.dual.budgets import POLICIES
+from rosenblatt.dual.functions import KERNELS, resolve_gamma
 from rosenblatt.dual.model import KernelModel, Settings
 from rosenblatt.dual.readouts import READOUTS
 from rosenblatt.dual.rows import Array, Block, Floats, Integers
@@ -36,8 +38,9 @@ from rosenblatt.dual.streams import (
     segments,
 )
 from rosenblatt.estimators.certificate import warn_of_last_epoch
-from rosenblatt.estimators.checks import as_before_on_failure, check_count, check_tol, check_word
+from rosenblatt.estimators.checks import as_before_on_failure
 from rosenblatt.estimators.export import Exports
+from rosenblatt.estimators.parameters import Declared, choice, parameter, positive, shared, switch, whole
 from rosenblatt.model.scores import predicted_classes
 from rosenblatt.training.dual import DualPasses
 from rosenblatt.training.history import History
@@ -48,50 +51,11 @@ from rosenblatt.training.schedule import Schedule
 __all__ = ["KernelPerceptron"]
 
 
-class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     """Perceptron in the feature space of a kernel.
 
-    Parameters
-    ----------
-    kernel : {"poly", "rbf", "linear", "sigmoid", "precomputed"} or callable, default="poly"
-        "poly" is (gamma x·z + coef0)^degree, "rbf" exp(-gamma ‖x - z‖²), "sigmoid" tanh(gamma x·z + coef0). A callable
-        gets two blocks of rows and returns the matrix of kernel values. With "precomputed" X is that matrix.
-    degree : int, default=3
-        Power of the polynomial kernel, at least 1. Raising it bends the boundary more.
-    gamma : float, "auto", "scale" or None, default=None
-        Scale of the inner product or distance, above 0. Raising it makes the kernel more local. "auto" is
-        1 / n_features, "scale" 1 / (n_features * X.var()), `fit` only. None is 1 for "poly", as in the paper, and
-        "auto" otherwise.
-    coef0 : float, default=1.0
-        Constant of "poly" and "sigmoid". Raising it weighs the lower powers more; 0 removes the bias.
-    readout : {"last", "average", "vote"}, default="last"
-        How the run is read. May be changed after training with `set_params`.
-    normalize : bool, default=False
-        Divide each score by the length of its weight vector in feature space. May be changed after training.
-    multiclass : {"max", "all", "uniform", "proportional", "ovr"}, default="max"
-        How many classes share a mistake; "ovr" trains one learner per class, as Freund & Schapire did.
-    on_zero : {"update", "positive", "keep"}, default="update"
-        What a score of exactly 0, or a tie, counts as. "keep" can only continue a trained model.
-    max_iter : int, default=1000
-        Most passes over the data, at least 1.
-    tol : float or None, default=1e-3
-        Stop when the share of mistakes per example has not fallen by this much for `n_iter_no_change` passes.
-        None: until a pass makes no mistake, or `max_iter`.
-    n_iter_no_change : int, default=5
-        Passes without improvement before `tol` stops the training.
-    shuffle : bool or "replacement", default=True
-        Visit in a fresh seeded order each pass, in the given one, or by drawing with replacement. `fit` only.
-    random_state : int, RandomState or None, default=0
-        Seed of the orders and of random eviction.
-    budget : int or None, default=None
-        Most support rows to keep, at least 1. Raising it costs time and memory and forgets less.
-    budget_policy : {"random", "forgetron", "projectron++"}, default="random"
-        What happens to a full support set.
-    eta : float, default=0.1
-        Projectron++ only: what a projection may lose, as a share of the longest φ(x), above 0. Raising it keeps fewer
-        rows.
-    block_size : int, default=512
-        Examples per matrix product. Changes speed and memory, not the mistakes (up to rounding).
+    {parameters}
 
     Attributes
     ----------
@@ -113,46 +77,62 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
     n_features_in_ : int
     """
 
-    _vocabulary: dict[Any, int] | None = None  # names of the features, if rows are dicts
+    _vocabulary = cast(
+        "dict[Any, int] | None", None
+    )  # names of the features, if rows are dicts; no field, hence no annotation
 
-    def __init__(
-        self,
-        kernel: str | Callable[[Any, Any], Any] = "poly",
-        *,
-        degree: int = 3,
-        gamma: float | str | None = None,
-        coef0: float = 1.0,
-        readout: str = "last",
-        normalize: bool = False,
-        multiclass: str = "max",
-        on_zero: str = "update",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool | str = True,
-        random_state: Any = 0,
-        budget: int | None = None,
-        budget_policy: str = "random",
-        eta: float = 0.1,
-        block_size: int = 512,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.readout = readout
-        self.normalize = normalize
-        self.multiclass = multiclass
-        self.on_zero = on_zero
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.eta = eta
-        self.block_size = block_size
+    kernel: str | Callable[[Any, Any], Any] = choice(
+        "poly",
+        KERNELS,
+        '"poly" is (gamma x·z + coef0)^degree, "rbf" exp(-gamma ‖x - z‖²), "sigmoid" tanh(gamma x·z + coef0). With "precomputed" '
+        "X is the matrix of kernel values. A function of two blocks of rows can be any other kernel, and returns that matrix.",
+        other=("callable", callable),
+        positional=True,
+    )
+    degree: int = whole(
+        3,
+        "Power of the polynomial kernel; raising it bends the boundary more. Degree 1 is the linear perceptron with a bias.",
+    )
+    gamma: float | str | None = positive(
+        None,
+        'Scale of the inner product or distance. "auto" is 1 / n_features, "scale" 1 / (n_features * X.var()), `fit` only. None '
+        'is 1 for "poly", as in the paper, and "auto" otherwise. Smaller values make the kernel smoother.',
+        choices=("auto", "scale"),
+        none=True,
+    )
+    coef0: float = parameter(
+        1.0,
+        'Constant of "poly" and "sigmoid"; raising it weighs the lower powers more, and 0 removes the bias. Use 1 for Freund & '
+        "Schapire's kernel.",
+        number="float",
+    )
+    readout: str = choice("last", READOUTS, "How the run is read. May be changed after training with `set_params`.")
+    normalize: bool = switch(
+        False, "Divide each score by the length of its weight vector in feature space. May be changed after training."
+    )
+    multiclass: str = shared("multiclass")
+    on_zero: str = shared("on_zero")
+    max_iter: int = shared("max_iter")
+    tol: float | None = shared("tol")
+    n_iter_no_change: int = shared("n_iter_no_change")
+    shuffle: bool | str = shared("shuffle")
+    random_state: Any = shared("random_state")
+    budget: int | None = whole(
+        None,
+        "Most support rows to keep; raising it costs time and memory and forgets less. Use None to keep every mistake.",
+        none=True,
+    )
+    budget_policy: str = choice(
+        "random", POLICIES, "What happens to a full support set. It only matters with a `budget`."
+    )
+    eta: float = positive(
+        0.1,
+        "Projectron++ only: what a projection may lose, as a share of the longest φ(x). Smaller values project less and keep "
+        "more support rows.",
+    )
+    block_size: int = whole(
+        512, "Examples per matrix product. It changes speed and memory, not the mistakes (up to rounding)."
+    )
 
     def __sklearn_tags__(self) -> Any:
         """Sparse rows are welcome; a precomputed kernel is pairwise."""
@@ -186,7 +166,7 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
         on_epoch: Callable[[History], None] | None = None,
     ) -> History:
         """Train, by the parameters or by another schedule; return what happened."""
-        self._check_passes()
+        self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
@@ -263,6 +243,7 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
         """Predict one example, a dict or a 1-D array; None before any label was seen."""
         if not hasattr(self, "_model"):
             return None
+        self._check_parameters("readout")
         row = self._row(x, self._vocabulary, False)
         return self._labels(self._model.decide(Block.of(row), self.readout, self.normalize))[0]
 
@@ -271,6 +252,7 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
         if classes is not None:
             known = join_classes(known, classes)
         model = self._new_model(X) if first else self._model
+        self._check_parameters("on_zero")
         model.set_on_zero(self.on_zero)
         before = model.snapshot(single=len(y) == 1)
         kept = np.flatnonzero(weight > 0.0)
@@ -292,6 +274,7 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Floats:
         """Scores: of `classes_[1]` against `classes_[0]`, shape (n,), or one per class, shape (n, n_classes)."""
         check_is_fitted(self, "classes_")
+        self._check_parameters("readout")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         scores = self._model.decide(Block.of(canonical(X)), self.readout, self.normalize)
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -332,10 +315,10 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
         self.n_iter_ = max(1, len(model.epochs))
 
     def _new_model(self, X: Any) -> KernelModel:
+        self._check_parameters()
         return KernelModel(self._settings(X, check_random_state(self.random_state)), 0)
 
     def _settings(self, X: Any, random: np.random.RandomState) -> Settings:
-        check_word(self, "readout", READOUTS)
         return Settings(
             kernel=self.kernel,
             degree=self.degree,
@@ -349,12 +332,6 @@ class KernelPerceptron(Exports, ClassifierMixin, BaseEstimator):
             seed=int(random.randint(2**31 - 1)) if self.budget is not None else 0,
             block_size=self.block_size,
         )
-
-    def _check_passes(self) -> None:
-        check_count(self, "max_iter", "One pass is often enough.")
-        check_count(self, "n_iter_no_change", "Larger values wait longer for an improvement.")
-        check_tol(self)
-        check_word(self, "shuffle", (True, False, "replacement"))
 
     def _row(self, x: Any, vocabulary: dict[Any, int] | None, first: bool) -> Any:
         if not isinstance(x, Mapping):

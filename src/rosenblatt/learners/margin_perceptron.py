@@ -12,9 +12,8 @@ Departures: none. With b = 0 it is the perceptron.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, shared
 
 __all__ = ["MarginPerceptron", "step"]
 
@@ -28,22 +27,16 @@ def step(margin: float, b: float, eta0: float) -> float:
 class MarginPerceptron(OnlineParameters, LinearClassifier, step=step, constant_step="eta0"):
     """The perceptron that is content only with a margin: it updates when y·score ≤ b.
 
-    Parameters
-    ----------
-    b : float, default=1.0
-        The margin asked for, in units of the score, greater than 0. Raising it updates more often and ends with a wider margin.
-    eta0 : float, default=1.0
-        The size of a step, greater than 0. What matters is b / eta0.
-    readout : {"last", "average"}, default="last"
-        Predict with the last weights, or with the mean of all of them.
-    {online_parameters}
+    {parameters}
     """
 
-    _words: ClassVar = {"readout": ["last", "average"]}
-
-    b: float = positive(1.0, "With b=0 it would be the Perceptron.")
-    eta0: float = positive(1.0, "Larger values take larger steps.")
-    readout: str = "last"
+    b: float = positive(
+        1.0,
+        "The margin asked for, in units of the score; raising it updates more often and ends with a wider margin. With b=0 it "
+        "would be the Perceptron.",
+    )
+    eta0: float = positive(1.0, "The size of a step; what matters is b / eta0. Larger values take larger steps.")
+    readout: str = shared("readout")
 
     def _target(self) -> float:
         return float(self.b)

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, whole
 from rosenblatt.model.committee import Committee
 from rosenblatt.model.linear import Model
 from rosenblatt.training.history import History
@@ -52,17 +52,7 @@ def step(
 class ParallelPerceptron(OnlineParameters, LinearClassifier, step=step):
     """A small committee of perceptrons that is trained together: for data that no single hyperplane separates.
 
-    Parameters
-    ----------
-    n_perceptrons : int, default=5
-        How many, an odd number of at least 3. More can represent more, and take longer.
-    eta : float, default=0.01
-        The size of a step, greater than 0. Examples should have about length 1.
-    gamma : float, default=0.1
-        The margin that each perceptron should keep from its threshold, greater than 0. Raising it makes votes more stable.
-    mu : float, default=0.5
-        How hard to push for that margin, greater than 0.
-    {online_parameters}
+    {parameters}
 
     Notes
     -----
@@ -72,19 +62,20 @@ class ParallelPerceptron(OnlineParameters, LinearClassifier, step=step):
 
     _model_class: ClassVar = Committee
 
-    n_perceptrons: int = 5
-    eta: float = positive(0.01, "Values between 0.001 and 0.1 are usual.")
-    gamma: float = positive(0.1, "Larger values ask for more stable votes.")
-    mu: float = positive(0.5, "Values between 0.1 and 1 are usual.")
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._check_count("n_perceptrons", "An odd number of votes cannot be tied.")
-        if self.n_perceptrons < 3 or self.n_perceptrons % 2 == 0:
-            raise ValueError(
-                f"`n_perceptrons` of ParallelPerceptron must be an odd number of at least 3; got {self.n_perceptrons!r}. An odd "
-                "number of votes cannot be tied."
-            )
+    n_perceptrons: int = whole(
+        5,
+        "How many perceptrons. More can represent more, and take longer. An odd number of votes cannot be tied.",
+        least=3,
+        odd=True,
+    )
+    eta: float = positive(
+        0.01, "The size of a step, for examples of about length 1. Values between 0.001 and 0.1 are usual."
+    )
+    gamma: float = positive(
+        0.1,
+        "The margin that each perceptron should keep from its threshold. Larger values ask for more stable votes.",
+    )
+    mu: float = positive(0.5, "How hard to push for that margin. Values between 0.1 and 1 are usual.")
 
     def _params(self) -> tuple[float, ...]:
         from sklearn.utils import check_random_state

@@ -16,9 +16,8 @@ step adds to the margin over the top rival, 2‖x‖² with ``multiclass="max"``
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, choice, positive, shared
 
 __all__ = ["PassiveAggressive", "step"]
 
@@ -32,22 +31,19 @@ def step(margin: float, sq_norm: float, ceiling: float, softening: float) -> flo
 class PassiveAggressive(OnlineParameters, LinearClassifier, step=step, target=1.0):
     """Passive while an example is right by a margin of 1, aggressive otherwise: the smallest step that makes it so.
 
-    Parameters
-    ----------
-    C : float, default=1.0
-        How aggressive PA-I and PA-II may be, greater than 0. Smaller values update more cautiously; PA ignores it.
-    variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
-        No limit on the step; a ceiling of C; a softer limit. With noisy labels one of the last two is the better choice.
-    readout : {"last", "average"}, default="last"
-        Predict with the last weights, or with the mean of all of them.
-    {online_parameters}
+    {parameters}
     """
 
-    _words: ClassVar = {"variant": ["PA", "PA-I", "PA-II"], "readout": ["last", "average"]}
-
-    C: float = positive(1.0, "Smaller values update more cautiously.")
-    variant: str = "PA-I"
-    readout: str = "last"
+    C: float = positive(
+        1.0,
+        "How aggressive PA-I and PA-II may be; PA ignores it. Smaller values update more cautiously.",
+    )
+    variant: str = choice(
+        "PA-I",
+        ["PA", "PA-I", "PA-II"],
+        "No limit on the step; a ceiling of C; a softer limit. With noisy labels one of the last two is the better choice.",
+    )
+    readout: str = shared("readout")
 
     def _params(self) -> tuple[float, ...]:
         ceiling = self.C if self.variant == "PA-I" else math.inf

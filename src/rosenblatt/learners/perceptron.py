@@ -15,7 +15,7 @@ Departures: none. From w = 0 the rate `eta0` only scales the weights; it matters
 
 from dataclasses import dataclass
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared
 
 __all__ = ["Perceptron", "step"]
 
@@ -29,11 +29,7 @@ def step(margin: float, eta0: float) -> float:
 class Perceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0"):
     """The perceptron: on a mistake, add the example to the weights.
 
-    Parameters
-    ----------
-    eta0 : float, default=1.0
-        The size of a step, greater than 0. From zero weights it only scales them.
-    {online_parameters}
+    {parameters}
 
     Examples
     --------
@@ -43,4 +39,4 @@ class Perceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, cons
     array([1])
     """
 
-    eta0: float = positive(1.0, "Larger values take larger steps.")
+    eta0: float = shared("eta0")

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared
 from rosenblatt.model.linear import Model
 from rosenblatt.model.scores import wrong
 from rosenblatt.training.history import History
@@ -38,11 +37,7 @@ __all__ = ["PocketPerceptron"]
 class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", streams=False):
     """The perceptron with its best weights kept in a pocket: for data that no hyperplane separates.
 
-    Parameters
-    ----------
-    eta0 : float, default=1.0
-        The size of a step, greater than 0. From zero weights it only scales them.
-    {online_parameters}
+    {parameters}
 
     Attributes
     ----------
@@ -50,16 +45,16 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
         The mistakes of the weights in the pocket on the training set, weighted by `sample_weight`.
     """
 
-    eta0: float = positive(1.0, "Larger values take larger steps.")
-    max_iter: int = 100
-    tol: float | None = None
+    eta0: float = shared("eta0")
+    max_iter: int = shared("max_iter", 100)
+    tol: float | None = shared("tol", None)
 
     def _train(
         self, model: Model, passes: BlockPasses, history: History, on_epoch: Callable[[History], None] | None = None
     ) -> History:
         (block,) = passes.blocks()
         rows, _ = passes.rows(block)
-        state, counts = model.state, model.state.counts
+        state, counts = model.state, model.state.counters
         pocket = (state.w.copy(), state.bias.copy())
         pocket_run, fewest = 0, math.inf
 
@@ -69,11 +64,11 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
             missed = wrong(model.raw_scores(block.table, state.w, state.bias, rows), block.codes[rows], self.on_zero)
             mistakes = float(block.weights[rows][missed].sum() if block.weights.size else missed.sum())
             if mistakes < fewest:
-                fewest, pocket_run = mistakes, int(counts[loop.RUN])
+                fewest, pocket_run = mistakes, int(counts.run)
                 pocket = (state.w.copy(), state.bias.copy())
 
         def learn(block: Block, order: NDArray[np.int64]) -> None:
-            counts[loop.GOAL] = max(pocket_run, int(counts[loop.RUN])) + 1
+            counts.goal = max(pocket_run, int(counts.run)) + 1
             model.run(block.table, block.codes, block.weights, order, on_run=ratchet)
 
         ratchet()

@@ -18,9 +18,8 @@ against its rivals.
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, choice, shared
 
 __all__ = ["ROMMA", "step"]
 
@@ -49,19 +48,13 @@ def step(
 class ROMMA(OnlineParameters, LinearClassifier, step=step):
     """Keeps the shortest weights that fit the last mistake and, in one condition, all before it: a large margin at little cost.
 
-    Parameters
-    ----------
-    variant : {"ROMMA", "aggressive"}, default="ROMMA"
-        Update on mistakes, or whenever an example is right by less than 1.
-    readout : {"last", "average"}, default="last"
-        Predict with the last weights, or with the mean of all of them.
-    {online_parameters}
+    {parameters}
     """
 
-    _words: ClassVar = {"variant": ["ROMMA", "aggressive"], "readout": ["last", "average"]}
-
-    variant: str = "ROMMA"
-    readout: str = "last"
+    variant: str = choice(
+        "ROMMA", ["ROMMA", "aggressive"], "Update on mistakes, or whenever an example is right by less than 1."
+    )
+    readout: str = shared("readout")
 
     def _params(self) -> tuple[float, ...]:
         return (float(self.variant == "aggressive"),)

@@ -17,9 +17,8 @@ of weight c counts as c examples in one. With many classes each has a Σ of its 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, shared
 
 __all__ = ["SecondOrderPerceptron", "step"]
 
@@ -36,23 +35,12 @@ def step(margin: float, variance: float, weight: float) -> tuple[float, float]:
 class SecondOrderPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0):
     """The perceptron in whitened coordinates: features that vary much, or together, do not drown the others.
 
-    Parameters
-    ----------
-    a : float, default=1.0
-        Where the matrix of what was seen starts, greater than 0. Raising it brings it closer to the perceptron.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        One variance for each weight, or a whole matrix: (features + 1)² numbers for each weight vector, and as much time for each
-        update.
-    readout : {"last", "average"}, default="last"
-        Predict with the last weights, or with the mean of all of them.
-    {online_parameters}
+    {parameters}
     """
 
-    _words: ClassVar = {"covariance": ["diagonal", "full"], "readout": ["last", "average"]}
-
-    a: float = positive(1.0, "Larger values are closer to the perceptron.")
-    covariance: str = "diagonal"
-    readout: str = "last"
+    a: float = positive(1.0, "Where the matrix of what was seen starts. Larger values are closer to the perceptron.")
+    covariance: str = shared("covariance")
+    readout: str = shared("readout")
 
     def _initial_variance(self) -> float:
         return 1.0 / self.a

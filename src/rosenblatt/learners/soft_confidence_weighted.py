@@ -21,9 +21,8 @@ experiments. With many classes each has a Σ of its own; m is the lead over the 
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, choice, positive, shared
 
 __all__ = ["SoftConfidenceWeighted", "step"]
 
@@ -49,32 +48,18 @@ def step(margin: float, variance: float, weight: float, C: float, phi: float, sq
 class SoftConfidenceWeighted(OnlineParameters, LinearClassifier, step=step):
     """Wants every example right by a margin that grows with its own doubt about it: the leader of the published comparisons.
 
-    Parameters
-    ----------
-    C : float, default=1.0
-        How aggressive a step may be, greater than 0. Smaller values update more cautiously.
-    phi : float, default=1.0
-        How sure to be: the margin asked for in standard deviations, greater than 0; Φ⁻¹(eta) in the paper. Raising it updates
-        more often and freezes the weights sooner.
-    variant : {"SCW-I", "SCW-II"}, default="SCW-I"
-        A ceiling of C on the step, or a softer limit.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        One variance for each weight, or a whole matrix: (features + 1)² numbers for each weight vector, and as much time for each
-        update.
-    readout : {"last", "average"}, default="last"
-        Predict with the last weights, or with the mean of all of them.
-    {online_parameters}
+    {parameters}
     """
 
-    _words: ClassVar = {
-        "variant": ["SCW-I", "SCW-II"], "covariance": ["diagonal", "full"], "readout": ["last", "average"],
-    }  # fmt: skip
-
-    C: float = positive(1.0, "Smaller values update more cautiously.")
-    phi: float = positive(1.0, "Values between 0.1 and 2 are usual.")
-    variant: str = "SCW-I"
-    covariance: str = "diagonal"
-    readout: str = "last"
+    C: float = positive(1.0, "How aggressive a step may be. Smaller values update more cautiously.")
+    phi: float = positive(
+        1.0,
+        "How sure to be: the margin asked for in standard deviations; Φ⁻¹(eta) in the paper. Raising it updates more often and "
+        "freezes the weights sooner. Values between 0.1 and 2 are usual.",
+    )
+    variant: str = choice("SCW-I", ["SCW-I", "SCW-II"], "A ceiling of C on the step, or a softer limit.")
+    covariance: str = shared("covariance")
+    readout: str = shared("readout")
 
     def _params(self) -> tuple[float, ...]:
         return float(self.C), float(self.phi), float(self.variant == "SCW-II")

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared, whole
 from rosenblatt.model.vote_log import Support
 
 from .perceptron import step
@@ -31,13 +30,7 @@ __all__ = ["VotedPerceptron"]
 class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", readout="vote"):
     """The perceptron, read out as a vote among all its weight vectors.
 
-    Parameters
-    ----------
-    eta0 : float, default=1.0
-        The size of a step, greater than 0. From zero weights it only scales them.
-    max_support : int or None, default=None
-        How many mistakes to remember at most. When there are more, a warning is given and the older half lose their votes.
-    {online_parameters}
+    {parameters}
 
     Attributes
     ----------
@@ -45,8 +38,13 @@ class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0,
         The examples that were mistaken at least once, each of them once per call.
     """
 
-    eta0: float = positive(1.0, "Larger values take larger steps.")
-    max_support: int | None = None
+    eta0: float = shared("eta0")
+    max_support: int | None = whole(
+        None,
+        "How many mistakes to remember at most. When there are more, a warning is given and the older half lose their votes. "
+        "None keeps all.",
+        none=True,
+    )
 
     @property
     def support_(self) -> Any:
@@ -66,7 +64,7 @@ class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0,
     @property
     def survived_(self) -> NDArray[np.float64]:
         """How many examples each weight vector lasted: first the starting one, then the one after each mistake."""
-        return self._updates("survived_").survived(float(self.model_.state.sums[loop.AGE]))
+        return self._updates("survived_").survived(float(self.model_.state.counters.age))
 
     @property
     def coef_(self) -> NDArray[Any]:

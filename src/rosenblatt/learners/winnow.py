@@ -19,7 +19,7 @@ weights, and steps are shared as the scheme says, in logarithms.
 from dataclasses import dataclass
 from typing import Any
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
+from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, switch
 
 __all__ = ["Winnow", "step"]
 
@@ -33,18 +33,18 @@ def step(margin: float, eta: float) -> float:
 class Winnow(OnlineParameters, LinearClassifier, step=step, target=0.0):
     """Winnow: on a mistake, multiply the weights instead of adding to them. Made for many features of which few matter.
 
-    Parameters
-    ----------
-    eta : float, default=0.5
-        The rate, greater than 0. Features should lie in [-1, 1]; larger values forget irrelevant features faster.
-    balanced : bool, default=False
-        Also learn negative weights, by a second set of features -x. Without it all weights stay positive: right for votes of
-        -1 and +1, wrong for most other data.
-    {online_parameters}
+    {parameters}
     """
 
-    eta: float = positive(0.5, "With features in [-1, 1], values between 0.01 and 1 are usual.")
-    balanced: bool = False
+    eta: float = positive(
+        0.5,
+        "The rate; larger values forget useless features faster. With features in [-1, 1], values between 0.01 and 1 are usual.",
+    )
+    balanced: bool = switch(
+        False,
+        "Also learn negative weights, by a second set of features -x. Without it all weights stay positive: right for votes of "
+        "-1 and +1, wrong for most other data.",
+    )
 
     def _link(self) -> str:
         return "balanced" if self.balanced else "exp"

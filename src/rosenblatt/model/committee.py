@@ -1,4 +1,4 @@
-"""The core model of a committee of perceptrons: two classes, several weight vectors."""
+"""The model of a committee of perceptrons: two classes, several weight vectors."""
 
 from typing import Any
 
@@ -7,20 +7,11 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.state import State
 
-from .extra_state import ScaleFactors
 from .linear import Model, Rule
 from .matrix import Table
 from .scores import margins
 
 __all__ = ["Committee"]
-
-
-class _Factors(ScaleFactors):
-    """Scales, and room for the scores of the perceptrons."""
-
-    def __init__(self, vectors: int) -> None:
-        super().__init__(vectors)
-        self.arrays = (*self.others, np.zeros(vectors))
 
 
 class Committee(Model):
@@ -54,14 +45,14 @@ class Committee(Model):
         drawn = np.random.RandomState(self.seed).standard_normal((capacity + 1, self.size)) / np.sqrt(capacity + 1)
         state.v_bias[:] = drawn[0] if self.rule.fit_intercept else 0.0
         state.v[:, : self.size] = drawn[1:]
-        self.memory = _Factors(self.size)
+        self.memory = self.rule.memory(self.size, capacity)
         self.memory.started(state.w, state.bias)
         return state._replace(scores=np.zeros(1))
 
     def _reshape(self, vectors: int, capacity: int) -> None:
         w, bias = self.last()
         self.state.v[...], self.state.v_bias[:] = w, bias
-        self.memory.arrays[0][:] = 1.0
+        self.memory.arrays["scale"][:] = 1.0
         super()._reshape(self.size, capacity)
         self.memory.started(self.state.w, self.state.bias)
 

@@ -1,16 +1,18 @@
-"""What some rules keep besides their weights: a variance for every weight, a matrix of them for all, or a common scale.
+"""The extra state of some rules besides their weights: a variance for every weight, a matrix of them for all, or a common scale.
 
-A model hands these arrays to its kernels behind those that every rule has, lets them grow with its classes and features, and puts
-them back when a call fails.
+A model passes these arrays to the loops by name, lets them grow with its classes and features, and restores them when a call
+fails.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_BYTES", "DiagonalVariances", "FullVariances", "Memory", "ScaleFactors"]
+from rosenblatt.engine.state import Additive, Committee, Full, Scaled, Scales
+
+__all__ = ["MOST_BYTES", "DiagonalVariances", "FullVariances", "Memory", "ScaleFactors", "memory_of"]
 
 MOST_BYTES = 1 << 31
 """Whole covariance matrices larger than this are refused."""
@@ -24,7 +26,7 @@ class Memory:
     Attributes
     ----------
     arrays
-        All of it, in the order in which the kernels expect it.
+        All of it, under the names of `rosenblatt.engine.state`.
     by_feature
         What has one row for each feature.
     others
@@ -36,7 +38,7 @@ class Memory:
     """
 
     spreads: bool = False
-    arrays: Arrays = ()
+    arrays: Mapping[str, NDArray[Any]] = {}
     by_feature: Arrays = ()
     others: Arrays = ()
     scale: NDArray[np.float64] | None = None
@@ -67,27 +69,29 @@ class ScaleFactors(Memory):
 
     def __init__(self, vectors: int) -> None:
         self.scale = np.ones(vectors)
-        self.arrays = self.others = self.scale, np.zeros(vectors), np.zeros(vectors), np.zeros(vectors)
+        self.square, self.steps, self.total = np.zeros(vectors), np.zeros(vectors), np.zeros(vectors)
+        self.others = self.scale, self.square, self.steps, self.total
+        self.arrays = dict(zip(Scales._fields, self.others, strict=True))
 
     def average(self, state: Any, examples: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The mean of the weights in force after each example: (Σ scales · v - u) / examples."""
         if not examples:
             return state.w * 1.0, state.bias.copy()
-        total = self.arrays[3]
+        total = self.total
         factors = total if state.w.ndim == 1 else np.pad(total, (0, state.w.shape[1] - total.size))
         return (state.w * factors - state.u) / examples, (state.bias * total - state.u_bias) / examples
 
     def started(self, w: NDArray[Any], bias: NDArray[np.float64]) -> None:
         """Measure starting weights."""
         squares = np.sum(np.square(w, dtype=np.float64), axis=0)
-        self.arrays[1][:] = np.ravel(squares)[: bias.size] + np.square(bias)
+        self.square[:] = np.ravel(squares)[: bias.size] + np.square(bias)
 
     def grown(self, vectors: int, capacity: int) -> "ScaleFactors":
         """A new class starts afresh."""
         if vectors == self.scale.size:
             return self
         new = ScaleFactors(vectors)
-        for before, after in zip(self.arrays, new.arrays, strict=True):
+        for before, after in zip(self.others, new.others, strict=True):
             after[: before.size] = before
             if before.size == 1:
                 after[1] = before[0]
@@ -96,6 +100,14 @@ class ScaleFactors(Memory):
     def content(self, features: int) -> Arrays:
         """All of it."""
         return self.others
+
+
+class CommitteeScales(ScaleFactors):
+    """Scales, and scratch space for the scores of the perceptrons of a committee."""
+
+    def __init__(self, vectors: int) -> None:
+        super().__init__(vectors)
+        self.arrays = {**self.arrays, "own": np.zeros(vectors)}
 
 
 class DiagonalVariances(Memory):
@@ -113,7 +125,7 @@ class DiagonalVariances(Memory):
         self.initial = initial
         self.sigma = np.full((capacity,) if vectors == 1 else (capacity, -(-vectors // 4) * 4), initial)
         self.bias = np.full(vectors, initial)
-        self.arrays = self.sigma, self.bias, np.zeros(0)
+        self.arrays = {"sigma": self.sigma, "sigma_bias": self.bias, "scratch": np.zeros(0)}
         self.by_feature, self.others = (self.sigma,), (self.bias,)
 
     def grown(self, vectors: int, capacity: int) -> "DiagonalVariances":
@@ -157,7 +169,7 @@ class FullVariances(Memory):
         self.initial = initial
         self.sigma = np.zeros((vectors, size, size))
         np.einsum("kii->ki", self.sigma)[...] = initial
-        self.arrays = self.sigma.reshape(-1, size), np.zeros(vectors), np.zeros((vectors + 1, size))
+        self.arrays = {"sigma": self.sigma, "sigma_bias": np.zeros(vectors), "scratch": np.zeros((vectors + 1, size))}
         self.others = (self.sigma,)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -180,3 +192,12 @@ class FullVariances(Memory):
     def content(self, features: int) -> Arrays:
         """The matrices."""
         return (self.sigma[:, : features + 1, : features + 1],)
+
+
+def memory_of(kind: type, vectors: int, capacity: int, variance: float) -> Memory:
+    """The extra state of a kind of rules; variances start from `variance`."""
+    if kind is Additive:
+        return Memory()
+    if kind in (Scaled, Committee):
+        return CommitteeScales(vectors) if kind is Committee else ScaleFactors(vectors)
+    return (FullVariances if kind is Full else DiagonalVariances)(variance, vectors, capacity)

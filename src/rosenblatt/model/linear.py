@@ -1,21 +1,25 @@
-"""The plain core model: classes and features in the order they arrived, weights, counts; predict, learn, grow.
+"""The linear model: classes and features in the order in which they arrived, weights, counters; predict, learn, grow.
 
-It knows nothing of scikit-learn. The estimators are a thin coat over it, and what streams uses it directly.
+It knows nothing of scikit-learn. The estimators are the scikit-learn interface to it; streams use it directly.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+import math
+import struct
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engine import loop
-from rosenblatt.engine.rows import TILE
-from rosenblatt.engine.state import State, pack
+from rosenblatt.engine.multiclass import ONE_VS_REST
+from rosenblatt.engine.readouts import average, guess_many, guess_two, score_many, score_two
+from rosenblatt.engine.rows import CSR, TILE
+from rosenblatt.engine.state import COUNTERS, State, make_run
 
+from .extra_state import ScaleFactors
 from .matrix import Table
-from .one_example import SingleExamples
-from .records import DictRow, kind_of_label
+from .records import DictRow, is_number, kind_of_label
 from .rule import Rule
 from .scores import margins
 from .vote_log import Support
@@ -28,7 +32,7 @@ Codes = NDArray[np.int64]
 _NO_WEIGHT = np.zeros(0)
 
 
-class Model(SingleExamples):
+class Model:
     """Weights that learn.
 
     Parameters
@@ -66,18 +70,18 @@ class Model(SingleExamples):
         self._settings = rule.settings()
         self._averaged: tuple[NDArray[Any], Floats] | None = None
         self._dict_row = DictRow(self.dtype)
-        self._kernels = rule.kernels()
+        self._passes = rule.passes()
         self.memory = rule.memory(1, self.n_features)
         self.state = self._new_state(1, self.n_features)
 
     def __getstate__(self) -> dict[str, Any]:
-        compiled = {"_dict_row", "_kernels", "_kept", "_packed", "_pass", "_learn_dense", "_learn_sparse"}
+        compiled = {"_dict_row", "_passes", "_kept", "_run", "_address", "_learn_dense", "_learn_sparse"}
         return {name: value for name, value in self.__dict__.items() if name not in compiled}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(saved)
         self._dict_row = DictRow(self.dtype)
-        self._kernels = self.rule.kernels()
+        self._passes = self.rule.passes()
         state = self._state
         if self.rule.link == "identity":  # two names for one array, which a copy has torn apart
             state = state._replace(v=state.w, v_bias=state.bias)
@@ -93,20 +97,18 @@ class Model(SingleExamples):
     @state.setter
     def state(self, state: State) -> None:
         self._state = state
-        numbers = np.array(self.rule.params, dtype=np.float64), np.array(self._settings, dtype=np.float64)
-        single = np.zeros(1, np.int64), np.ones(1), np.zeros(1, np.int64)
-        self._kept = (
-            *state[1:],
-            *numbers,
-            *single,
-            *self.memory.arrays,
-        )  # the addresses are good as long as the arrays are kept
-        self._packed = pack(self._kept, self.rule.address())
-        kernels, many = self._kernels, state.v.ndim == 2
-        self._pass = kernels.many_classes if many else kernels.two_classes
+        self._kept = {  # the addresses are valid as long as the arrays are kept
+            **{name: array for name, array in state._asdict().items() if name != "w"},
+            "params": np.array(self.rule.params, dtype=np.float64),
+            "label": np.zeros(1, np.int64),
+            "weight": np.ones(1),
+            "order": np.zeros(1, np.int64),
+            **self.memory.arrays,
+        }
+        self._run = make_run(self._kept, self.rule.address(), self._settings)
+        self._address = self._run.ctypes.data
         self._row_shape = None if self.features is not None and not self.frozen else (self.n_features,)
-        self._learn_dense = kernels.many_classes_dense if many else kernels.two_classes_dense
-        self._learn_sparse = kernels.many_classes_sparse if many else kernels.two_classes_sparse
+        self._learn_dense, self._learn_sparse = self._passes.dense, self._passes.sparse
 
     def _new_state(self, vectors: int, capacity: int) -> State:
         shape = (capacity,) if vectors == 1 else (capacity, -(-vectors // 4) * 4)
@@ -118,7 +120,7 @@ class Model(SingleExamples):
         state = State(
             w, bias, v, v_bias,
             np.zeros(shape if averaging else (0,) * len(shape)), np.zeros(vectors),
-            np.zeros(7, np.int64), np.zeros(5), np.zeros(vectors),
+            np.zeros(1, COUNTERS), np.zeros(vectors),
             np.zeros(log, np.int64), np.zeros(log), np.zeros((log, vectors)),
             np.zeros((TILE, shape[-1] if vectors > 1 else 0), self.dtype),
             np.zeros(vectors, np.int64), np.zeros(vectors), np.zeros(vectors),
@@ -159,8 +161,7 @@ class Model(SingleExamples):
             after[: before.size] = before
             if before.size == 1 < after.size:
                 after[0], after[1] = -before[0], before[0]
-        np.copyto(new.counts, old.counts)
-        np.copyto(new.sums, old.sums)
+        new.tally[...] = old.tally
         if self.rule.link != "identity":
             self._relink(new)
         if self.support is not None:
@@ -171,7 +172,7 @@ class Model(SingleExamples):
 
     def _relink(self, state: State) -> None:
         """Recompute all linked weights, scaled by exp(-shift)."""
-        shift = state.sums[loop.SHIFT]
+        shift = state.counters.shift
         for weights, logs in ((state.w, state.v), (state.bias, state.v_bias)):
             negative = np.exp(-logs - shift) if self.rule.link == "balanced" else 0.0
             np.copyto(weights, np.exp(logs - shift) - negative)
@@ -211,7 +212,7 @@ class Model(SingleExamples):
         for mine, theirs in zip(self.state[:4], weights, strict=True):
             mine[...] = theirs[: mine.shape[0]]
         self.memory.started(self.state.w, self.state.bias)
-        self.state.sums[loop.SHIFT] = other.state.sums[loop.SHIFT]
+        self.state.counters.shift = other.state.counters.shift
         if self.support is not None:
             w, bias = other.state.w[: self.n_features], other.state.bias
             self.support.start_from((w[None, :] if w.ndim == 1 else w[:, : bias.size].T).astype(np.float64), bias)
@@ -224,20 +225,20 @@ class Model(SingleExamples):
         """Learn rows of a table in the given order; y holds class numbers, `weight` one number per row or nothing.
 
         A bad value raises ValueError and leaves the model half-taught: `learn` undoes that, a training run throws
-        its model away. `on_run` is called when as many examples as ``counts[GOAL]`` in a row needed no update.
+        its model away. `on_run` is called when as many examples as ``counters.goal`` in a row needed no update.
         """
         self._averaged = None
-        counts = self.state.counts
+        counters = self.state.counters
         for rows, local, part in table.chunks(order):
             numbers = None if table.in_place else order[part]
             labels = y if numbers is None else y[numbers]
             importance = weight if numbers is None or not weight.size else weight[numbers]
-            counts[loop.POSITION] = 0
+            counters.position = 0
             reason = None
             while reason != loop.DONE:
-                reason = self._pass(self._packed, self.state.w, rows, labels, importance, local)
+                reason = self._passes.rows(self._address, self.state.w, rows, labels, importance, local)
                 if reason == loop.BAD_VALUE:
-                    raise ValueError(self._describe_bad_row(table, int(order[part][counts[loop.POSITION]])))
+                    raise ValueError(self._describe_bad_row(table, int(order[part][counters.position])))
                 self._attend(reason, numbers)
                 if reason == loop.RUN_REACHED and on_run is not None:
                     on_run()
@@ -245,13 +246,12 @@ class Model(SingleExamples):
     def guess_and_learn(self, table: Table, y: Codes, order: Codes) -> Codes:
         """Predict each row with the average so far, then learn it; the class numbers predicted. Needs float64 and two classes."""
         self._averaged = None
-        kernel = self._kernels.two_classes_averaged if self.vectors == 1 else self._kernels.many_classes_averaged
         guesses = np.empty(order.size, np.int64)
         for rows, local, part in table.chunks(order):
             labels = y if table.in_place else y[order[part]]
-            reason = kernel(self._packed, self.state.w, rows, labels, _NO_WEIGHT, local, guesses[part])
+            reason = self._passes.averaged(self._address, self.state.w, rows, labels, _NO_WEIGHT, local, guesses[part])
             if reason != loop.DONE:
-                place = int(self.state.counts[loop.POSITION])
+                place = int(self.state.counters.position)
                 raise ValueError(self._describe_bad_row(table, int(order[part][place])))
         return guesses
 
@@ -269,20 +269,20 @@ class Model(SingleExamples):
         )
 
     def _attend(self, reason: int, numbers: Codes | None = None) -> None:
-        """What a pass leaves to do: bring linked weights back to scale, empty the log of updates."""
+        """Handle the return code of a pass: bring linked weights back to scale, empty the log of updates."""
         state = self.state
         if reason == loop.OUT_OF_SCALE:
             top = max(float(np.max(logs, initial=-np.inf)) for logs in (state.v, state.v_bias))
             if self.rule.link == "balanced":
                 top = max(top, *(-float(np.min(logs, initial=np.inf)) for logs in (state.v, state.v_bias)))
-            state.sums[loop.SHIFT] = top
+            state.counters.shift = top
             self._relink(state)
-        logged = int(state.counts[loop.LOGGED])
+        logged = int(state.counters.logged)
         if self.support is not None and logged:
             rows = state.log_rows[:logged]
             rows = rows.copy() if numbers is None else numbers[rows]
             self.support.note(rows, state.log_ages[:logged], state.log_steps[:logged])
-            state.counts[loop.LOGGED] = 0
+            state.counters.logged = 0
 
     def learn(self, table: Table, labels: Sequence[Any], places: Codes, weight: Floats = _NO_WEIGHT) -> None:
         """Learn examples in the order received; a class never seen before takes part from its first example on.
@@ -316,7 +316,7 @@ class Model(SingleExamples):
         undo_support = self.support.snapshot() if self.support is not None else None
         big = [weights for weights in {id(a): a for a in (state.w, state.v, state.u)}.values() if weights.size]
         big += memory.by_feature
-        small = [state.bias, state.v_bias, state.u_bias, state.counts, state.sums, *memory.others]
+        small = [state.bias, state.v_bias, state.u_bias, state.tally, *memory.others]
         saved = [weights[touched].copy() for weights in big] + [numbers.copy() for numbers in small]
 
         def undo() -> None:
@@ -333,3 +333,262 @@ class Model(SingleExamples):
                 undo_support()
 
         return undo
+
+    # ---- predict ----
+
+    @property
+    def vectors(self) -> int:
+        """How many weight vectors there are: one for two classes, else one for each."""
+        return self._state.v_bias.size
+
+    def last(self) -> tuple[NDArray[Any], Floats]:
+        """The last weights of the run, feature-major, and the biases."""
+        state, scale = self._state, self.memory.scale
+        if scale is None:
+            return state.w, state.bias
+        factors = scale if state.w.ndim == 1 else np.pad(scale, (0, state.w.shape[1] - scale.size))
+        return (state.w * factors).astype(self.dtype, copy=False), state.bias * scale
+
+    def weights(self) -> tuple[NDArray[Any], Floats]:
+        """The weights that predictions are made from, feature-major, and the biases."""
+        state = self._state
+        if self.readout != "average":
+            return self.last()
+        if self._averaged is None:
+            examples = float(state.counters.age)
+            if isinstance(self.memory, ScaleFactors):
+                mean, bias = self.memory.average(state, examples)
+            else:
+                mean, bias = average(state.w, state.u, examples), average(state.bias, state.u_bias, examples)
+            self._averaged = mean.astype(self.dtype, copy=False), bias
+        return self._averaged
+
+    def coef(self) -> tuple[NDArray[Any], Floats]:
+        """The same as scikit-learn has them: one row of features for each weight vector, and the intercepts."""
+        w, bias = self.weights()
+        w = w[: self.n_features]
+        return (w[None, :].copy() if w.ndim == 1 else np.ascontiguousarray(w[:, : self.vectors].T)), bias.copy()
+
+    def parts(self) -> list[tuple[NDArray[Any], Floats, Any]]:
+        """Weights, biases and factors: the scores of the readout (last or average) are the sum of factor times score."""
+        state, memory, age = self._state, self.memory, float(self._state.counters.age)
+        scaled = isinstance(memory, ScaleFactors)
+        if self.readout != "average" or not age:
+            return [(state.w, state.bias, memory.scale if scaled else 1.0)]
+        total = memory.total / age if isinstance(memory, ScaleFactors) else 1.0
+        return [(state.w, state.bias, total), (state.u, state.u_bias, -1.0 / age)]
+
+    def scores(self, table: Table) -> Floats:
+        """One score for each row and weight vector; votes for a voted model."""
+        if self.readout == "vote" and self.support is not None:
+            separate = self._settings.scheme == ONE_VS_REST
+            self._check_finite(table)
+            return self.support.votes(table, float(self._state.counters.age), self._settings.bias, separate)
+        if self.readout == "last" and self.memory.scale is not None:  # as learning does it, to the last bit
+            return self.raw_scores(table, self._state.w, self._state.bias) * self.memory.scale
+        return self.raw_scores(table, *self.weights())
+
+    def raw_scores(self, table: Table, w: NDArray[Any], bias: Floats, order: Codes | None = None) -> Floats:
+        """<w, x> + bias for each row and weight vector, in the order of summation of learning."""
+        w = w.astype(table.dtype, copy=False)
+        order = np.arange(len(table)) if order is None else order
+        out = np.empty((order.size, bias.size))
+        for rows, local, part in table.chunks(order):
+            score, scores = (score_two, out[part, 0]) if w.ndim == 1 else (score_many, out[part])
+            bad = score(w, bias, rows, local, scores)
+            if bad >= 0:
+                raise ValueError(table.describe_bad_row(int(order[part.start + int(bad)])))
+        return out
+
+    def _check_finite(self, table: Table) -> None:
+        values = table.rows.values if table.sparse else table.rows
+        if not np.isfinite(values).all():
+            rows = table.as_scipy() if table.sparse else table.rows
+            sums = np.asarray(rows.sum(axis=1)) if table.sparse else np.isfinite(rows).all(axis=1)
+            bad = np.flatnonzero(~np.isfinite(sums)) if table.sparse else np.flatnonzero(~sums)
+            raise ValueError(table.describe_bad_row(int(bad[0])))
+
+    # ---- one example at a time ----
+
+    def learn_one(self, x: Any, label: Any, weight: float = 1.0) -> Any:
+        """Predict one example, then learn it: gives the prediction, None before any label was seen."""
+        if not 0.0 <= weight < math.inf:
+            raise ValueError(
+                f"The weight of an example must be a finite number of at least 0; got {weight!r}. 1 counts it once, 0 not at all."
+            )
+        code = self.class_number.get(label)
+        if code is None or self.readout != "last" or len(self.classes) < 2:
+            return self._learn_one_slowly(x, label, weight)
+        # What most calls are is done at once: a dict of known features, or an array that is as it should be.
+        added: list[Hashable] = []
+        kind = type(x)
+        if kind is dict and self.features is not None:
+            row = self._dict_row
+            try:
+                row.fill(x, self.features)
+            except (KeyError, struct.error, OverflowError):
+                outcome, added = self._learn_row(x, code, weight)
+            else:
+                outcome = self._learn_sparse(
+                    self._address, self._state.w, row.indices_address, row.values_address, row.count, code, weight
+                )
+        elif kind is np.ndarray and x.dtype is self.dtype and x.shape == self._row_shape and x.flags.carray:
+            outcome = self._learn_dense(self._address, self._state.w, x, code, weight)
+        else:
+            outcome, added = self._learn_row(x, code, weight)
+        if outcome >= 0:
+            return self.classes[outcome]
+        guess = self._decide(self._state.scores, len(self.classes))
+        self._after_one(outcome, x, added)
+        return guess
+
+    def _learn_one_slowly(self, x: Any, label: Any, weight: float) -> Any:
+        """The same where the prediction must be made apart: new classes, few classes, averages and votes."""
+        guess = self.predict_one(x) if self.n_features else (self.classes[0] if self.classes else None)
+        self.teach(x, label, weight)
+        return guess
+
+    def teach(self, x: Any, label: Any, weight: float = 1.0) -> None:
+        """Learn one example without predicting it, for those whose prediction was made before."""
+        undo = None
+        if label not in self.class_number:
+            undo = self._snapshot(slice(None))
+            self.add_class(label)
+        added: list[Hashable] = []
+        try:
+            outcome, added = self._learn_row(x, self.class_number[label], weight)
+            self._averaged = None
+            self._after_one(outcome, x, added)
+        except ValueError:
+            if undo is not None:
+                undo()
+            raise
+
+    def _learn_row(self, x: Any, code: int, weight: float) -> tuple[int, list[Hashable]]:
+        """Learn one example: the class predicted for it, or, negative, why it needs attention; and the features it added."""
+        if isinstance(x, Mapping):
+            row, added = self._encode_dict(x, grow=True)
+            addresses = row.indices_address, row.values_address
+            return self._learn_sparse(self._address, self._state.w, *addresses, row.count, code, weight), added
+        x = self._encode_array(x, grow=True)  # first, because it may give the model new arrays
+        return self._learn_dense(self._address, self._state.w, x, code, weight), []
+
+    def _after_one(self, outcome: int, x: Any, added: list[Hashable]) -> None:
+        if -outcome == loop.BAD_VALUE:
+            reason = self._describe_bad_row(self._row_table(x), 0).replace("Row 0 of X", "The example")
+            self._forget_features(added)
+            raise ValueError(reason.replace("; row 0, feature", "; feature").replace("row 0 of X", "the example"))
+        self._attend(max(-outcome, loop.DONE))
+        if self.support is not None:
+            self.support.absorb(self._row_table(x))
+
+    def _row_table(self, x: Any) -> Table:
+        """One example as a table; features that a dict holds and the model does not know are left out."""
+        if not isinstance(x, Mapping):
+            return Table.of_row(self._encode_array(x, grow=False).reshape(1, -1), self.n_features, self.dtype)
+        row, _ = self._encode_dict(x, grow=False)
+        indices, values = row.arrays()
+        order = np.argsort(indices, kind="stable")
+        csr = CSR(np.array([0, order.size], np.int64), indices[order].astype(np.int32), values[order])
+        return Table.of_row(csr, self.n_features, self.dtype)
+
+    def predict_one(self, x: Any) -> Any:
+        """The class of one example, or None before any label was seen.
+
+        A model that grew with dicts ignores features that it does not know; one that learned from a frame refuses them.
+        """
+        if not self.classes:
+            return None
+        if type(x) is dict and self.features is not None and self._plain and len(self.classes) > 1:
+            guess = self._guess_at_once(x, self.features)
+            if guess >= 0:
+                return self.classes[guess]
+        return self._decide(self.scores(self._row_table(x))[0], len(self.classes))
+
+    def _guess_at_once(self, x: dict[Any, Any], vocabulary: dict[Hashable, int]) -> int:
+        """The class number of a dict of known features, as most are; -1 if it needs a closer look."""
+        row, state = self._dict_row, self._state
+        try:
+            row.fill(x, vocabulary)
+        except (KeyError, struct.error, OverflowError):
+            return -1
+        guess_class = guess_two if state.w.ndim == 1 else guess_many
+        guess: int = guess_class(state.w, state.bias, row.indices_address, row.values_address, row.count)
+        return guess
+
+    @property
+    def _plain(self) -> bool:
+        """Whether predictions are made from the weights as they are."""
+        return self.readout == "last" and self.memory.scale is None
+
+    def _decide(self, scores: Floats, classes: int) -> Any:
+        if classes == 0:
+            return None
+        if classes == 1:
+            return self.classes[0]
+        if classes == 2:
+            return self.classes[1 if scores[0] >= 0 else 0]
+        return self.classes[int(np.argmax(scores))]
+
+    # ---- features ----
+
+    def _encode_array(self, x: Any, grow: bool) -> NDArray[Any]:
+        """One example as a contiguous vector."""
+        if type(x) is not np.ndarray:
+            x = np.asarray(x)
+        if self.features is not None and not self.frozen:
+            if not self.features and x.ndim == 1 and grow:
+                self.features, self.frozen = None, True
+                self.add_features(x.size)
+            elif self.features:
+                raise ValueError(
+                    "This model has learned from dicts and takes dicts; got an array. Pass {feature: value} for each example."
+                )
+        if x.shape != (self.n_features,):
+            raise ValueError(
+                f"One example must be a 1-D array of {self.n_features} features or a dict; got an array of shape {x.shape}. "
+                "Use partial_fit or predict for many rows."
+            )
+        flags = x.flags
+        if x.dtype != self.dtype or not flags.c_contiguous or not flags.aligned or not flags.writeable:
+            x = np.array(x, dtype=self.dtype)
+        vector: NDArray[Any] = x
+        return vector
+
+    def _encode_dict(self, x: Mapping[Any, Any], grow: bool) -> tuple[DictRow, list[Hashable]]:
+        """One example as columns and values, and the features that it added."""
+        vocabulary = self.features
+        if vocabulary is None:
+            raise ValueError(
+                f"This model has learned from arrays of {self.n_features} features without names and takes such arrays; got a "
+                "dict. Train with a DataFrame or with dicts to use names."
+            )
+        unknown = [name for name in x if name not in vocabulary]
+        if unknown and self.frozen:
+            raise ValueError(
+                f"This model has learned from a frame and takes its columns; got the unknown feature {unknown[0]!r}. "
+                "Train with dicts from the start to let features come as they will."
+            )
+        added: list[Hashable] = unknown if grow else []
+        if unknown and not grow:
+            x = {name: value for name, value in x.items() if name in vocabulary}
+        for name in added:
+            vocabulary[name] = len(vocabulary)
+        try:
+            self._dict_row.fill(x, vocabulary)
+        except (struct.error, OverflowError):
+            self._forget_features(added)
+            wrong = next(name for name, value in x.items() if not is_number(value))
+            raise ValueError(
+                f"The features of an example must be numbers; {wrong!r} is {x[wrong]!r}. Turn a category into a feature of its "
+                f"own, for instance {{{f'{wrong}={x[wrong]}'!r}: 1}}."
+            ) from None
+        self.add_features(len(vocabulary))
+        return self._dict_row, added
+
+    def _forget_features(self, added: list[Hashable]) -> None:
+        if added and self.features is not None:
+            for name in added:
+                del self.features[name]
+            self.n_features = len(self.features)
+            self._dict_row = DictRow(self.dtype)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.codegen import shared_kernels
-from rosenblatt.engine.csr import CSR
+from rosenblatt.engine.rows import CSR, check_csr
 
 __all__ = ["CHUNK_BYTES", "Table", "writable"]
 
@@ -56,7 +55,7 @@ class Table:
         boundaries = writable(
             X.indptr.astype(np.int64, copy=False)
         )  # one type for all: each would be compiled on its own
-        verdict = shared_kernels().check_csr(boundaries, writable(X.indices), X.data.size, *self.shape)
+        verdict = check_csr(boundaries, writable(X.indices), X.data.size, *self.shape)
         if verdict == 2:
             raise ValueError(
                 f"The column indices of a sparse X must lie in 0..{self.shape[1] - 1}, one for each value, and its row "

@@ -1,18 +1,20 @@
 """A learning rule as the core model takes it: its step function with its numbers, and the conventions it runs under."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from rosenblatt.engine import loop
-from rosenblatt.engine.codegen import Kernels, asks_for, compile_step, is_second_order, is_shrinking, loops_of
+from rosenblatt.engine.codegen import asks_for, compile_step, kind_of_step
 from rosenblatt.engine.log_weights import BALANCED, EXP, IDENTITY
+from rosenblatt.engine.loop import Passes, passes_of
 from rosenblatt.engine.multiclass import SCHEMES
-from rosenblatt.engine.state import Settings
+from rosenblatt.engine.state import Additive, Diagonal, Full, Settings
+from rosenblatt.engine.step_call import ON_ZERO
 
-from .extra_state import DiagonalVariances, FullVariances, Memory, ScaleFactors
+from .extra_state import Memory, memory_of
 
 __all__ = ["Rule"]
 
@@ -54,39 +56,39 @@ class Rule:
     covariance: str = "diagonal"
     variance: float = 1.0
 
+    @functools.cached_property
+    def kind(self) -> type:
+        """The kind of the rule: one of the classes of states in `rosenblatt.engine.state`."""
+        return kind_of_step(self.step, self.covariance)
+
     @property
     def second_order(self) -> bool:
         """Whether the rule keeps variances."""
-        return is_second_order(self.step)
+        return self.kind in (Diagonal, Full)
 
     @property
     def additive(self) -> bool:
-        """Whether the weights are their start plus a sum of steps along the examples: what the theorems speak of."""
-        return self.link == "identity" and not self.second_order and not is_shrinking(self.step)
+        """Whether the weights are their start plus a sum of steps along the examples: what the theorems assume."""
+        return self.link == "identity" and self.kind is Additive
 
-    def kernels(self) -> Kernels:
-        """The compiled passes of its kind of rules."""
-        return loops_of(self.step, self.covariance == "full")
+    def passes(self) -> Passes:
+        """The compiled loops of its kind."""
+        return passes_of(self.kind)
 
     def address(self) -> int:
-        """Where its compiled step function is."""
+        """The address of its compiled step function."""
         return int(compile_step(self.step).address)
 
     def memory(self, vectors: int, capacity: int) -> Memory:
-        """What the rule keeps besides its weights."""
-        if is_shrinking(self.step):
-            return ScaleFactors(vectors)
-        if not self.second_order:
-            return Memory()
-        kind = FullVariances if self.covariance == "full" else DiagonalVariances
-        return kind(self.variance, vectors, capacity)
+        """The extra state of the rule besides its weights."""
+        return memory_of(self.kind, vectors, capacity, self.variance)
 
     def settings(self) -> Settings:
-        """The conventions as the numbers that kernels take."""
+        """The conventions as the numbers that the loops take."""
         return Settings(
             float(self.target),
             1.0 if self.fit_intercept else 0.0,
-            loop.ON_ZERO[self.on_zero],
+            ON_ZERO[self.on_zero],
             SCHEMES[self.multiclass],
             LINKS[self.link],
             int(asks_for(self.step, "sq_norm")),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.codegen import shared_kernels
+from rosenblatt.engine.readouts import vote_many, vote_two
 
 from .matrix import Table
 
@@ -135,7 +135,6 @@ class Support:
         entries = self.entries
         out = np.zeros((table.shape[0], vectors))
         size = max(16, _BLOCK_ENTRIES // max(1, rows.shape[0]))
-        kernels = shared_kernels()
         X = table.as_scipy() if table.sparse else table.rows
         for start in range(0, table.shape[0], size):
             block = X[start : start + size]
@@ -147,11 +146,11 @@ class Support:
             votes = np.zeros_like(scores)
             if vectors == 1:
                 votes += survived[0] * np.sign(scores)
-                kernels.vote_two(products, entries, self.steps, survived[1:], bias, scores, votes)
+                vote_two(products, entries, self.steps, survived[1:], bias, scores, votes)
             else:
                 first = (np.zeros((1, block.shape[0])), np.zeros(1, np.int64), np.zeros((1, vectors)))
-                kernels.vote_many(*first, survived[:1], 0.0, separate, scores, votes)
-                kernels.vote_many(products, entries, self.steps, survived[1:], bias, separate, scores, votes)
+                vote_many(*first, survived[:1], 0.0, separate, scores, votes)
+                vote_many(products, entries, self.steps, survived[1:], bias, separate, scores, votes)
             out[start : start + size] = votes.T
             bad = np.flatnonzero(~np.isfinite(scores).all(axis=0))  # a score that once overflowed stays so
             if bad.size:

@@ -14,11 +14,11 @@ import numpy as np
 from rosenblatt.engine.codegen import step_source
 from rosenblatt.model.linear import Model
 
-from .container import FORMAT, from_bytes, read_file, to_bytes, write_file
+from .container import read_file, write_file
 from .cores import kernel_from_values, kernel_values, linear_from_values, linear_values
 from .tree import BadModel, Tensors, decode, encode
 
-__all__ = ["FORMAT", "BadModel", "Saved", "from_bytes", "pack", "read", "rule_of", "save", "to_bytes"]
+__all__ = ["BadModel"]
 
 CORES = ("model_", "_model")
 """Where an estimator has its core model: linear, kernel."""

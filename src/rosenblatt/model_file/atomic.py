@@ -7,8 +7,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["replacing"]
-
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -44,3 +42,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def check_output(*paths: str | os.PathLike[str] | None) -> None:
+    """Refuse a path that cannot be written, before the work whose result is to go there; None is skipped."""
+    for path in paths:
+        if path is None:
+            continue
+        folder = Path(path).resolve().parent
+        if Path(path).is_dir() or not folder.is_dir():
+            raise ValueError(
+                f"{path} cannot be written: {'it is a folder' if folder.is_dir() else f'there is no folder {folder}'}. Name a "
+                "file in a folder that exists."
+            )

@@ -14,8 +14,6 @@ from rosenblatt.model_file.atomic import replacing
 
 from .tree import BadModel, Tensors
 
-__all__ = ["FORMAT", "from_bytes", "read_file", "to_bytes", "write_file"]
-
 FORMAT = 1
 """The version of the layout; raised when older libraries could no longer read it."""
 

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.engine.codegen import step_parameters
-from rosenblatt.model.linear import Model, Rule
+from rosenblatt.engine.state import counts_and_sums
+from rosenblatt.model.linear import Model
+from rosenblatt.model.rule import Rule
 from rosenblatt.model.vote_log import Support
 
 from .tree import BadModel
-
-__all__ = ["kernel_from_values", "kernel_values", "linear_from_values", "linear_values"]
 
 Values = dict[str, Any]
 
@@ -68,22 +67,22 @@ _PASSING = ("log_rows", "log_ages", "log_steps", "tile", "columns", "amounts", "
 """What a pass leaves behind that the next one does not look at."""
 
 
-def _groups(model: Model) -> dict[str, Any]:
-    """The named tuples of arrays that learning changes: `state`."""
-    return {
-        name.lstrip("_"): value
-        for name, value in vars(model).items()
-        if hasattr(value, "_asdict") and all(isinstance(part, np.ndarray) for part in value)
-    }
+def _groups(model: Model) -> dict[str, dict[str, NDArray[Any]]]:
+    """The arrays that learning changes, as `state`; the counters are kept as two arrays, `counts` and `sums`."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, part in model.state._asdict().items():
+        if name == "tally":
+            arrays["counts"], arrays["sums"] = counts_and_sums(model.state)
+        else:
+            arrays[name] = part
+    return {"state": arrays}
 
 
 def _distinct(group: Any) -> dict[str, NDArray[Any]]:
     """The arrays of a group but for what only passes through them, and but for second names: `v` is mostly `w`."""
     seen: dict[int, str] = {}
     return {
-        name: part
-        for name, part in group._asdict().items()
-        if name not in _PASSING and seen.setdefault(id(part), name) == name
+        name: part for name, part in group.items() if name not in _PASSING and seen.setdefault(id(part), name) == name
     }
 
 
@@ -134,8 +133,8 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     _check(isinstance(stored, list) and len(stored) == len(wanted), "what the rule keeps besides its weights")
     for number, target in enumerate(wanted):
         target[...] = _array(stored[number], "what the rule keeps besides its weights", "f", target.shape)
-    model.state.counts[loop.LOGGED] = 0
-    model.state.counts[loop.POSITION] = 0
+    model.state.counters.logged = 0
+    model.state.counters.position = 0
     if model.support is not None:
         _fill_support(model.support, support, model.vectors, count)
     model.state = model.state

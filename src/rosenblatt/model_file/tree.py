@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BadModel", "Tensors", "decode", "encode"]
-
 Tensors = dict[str, NDArray[Any]]
 
 _LONGEST = 1 << 32

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["BLACK", "COLOURS", "GREY", "MARKERS", "Drawing", "class_style", "pyplot"]
-
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 """Okabe & Ito (2008), the order changed so that the first few differ most."""
 BLACK, GREY = "#000000", "#777777"

@@ -15,8 +15,6 @@ from ._page import PAGE
 from ._style import BLACK, COLOURS, MARKERS, class_style, pyplot
 from .regions import DecisionRegionDisplay, grid
 
-__all__ = ["RunAnimation", "animate"]
-
 Floats = NDArray[np.float64]
 
 

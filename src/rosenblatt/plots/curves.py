@@ -12,8 +12,6 @@ from rosenblatt.trace import Trace
 
 from ._style import BLACK, COLOURS, GREY, MARKERS, Drawing
 
-__all__ = ["LossDisplay", "MistakesDisplay", "SqueezeDisplay"]
-
 
 def _whole_ticks(ax: Any) -> None:
     from matplotlib.ticker import MaxNLocator

@@ -19,8 +19,6 @@ from rosenblatt.experiments import (
 
 from ._style import COLOURS, Drawing
 
-__all__ = ["CommitteeDisplay", "ComparisonDisplay", "DistanceDisplay", "MarginDisplay"]
-
 
 def _with_spread(ax: Any, x: NDArray[Any], runs: NDArray[Any], colour: str, marker: str, label: str) -> None:
     """The mean of some runs as a line, the lowest and the highest as a band."""

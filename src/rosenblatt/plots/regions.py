@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._style import BLACK, Drawing, class_style
 
-__all__ = ["DecisionRegionDisplay"]
-
 Floats = NDArray[np.float64]
 
 

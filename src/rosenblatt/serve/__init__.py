@@ -2,3 +2,23 @@
 
 `store` keeps the event log, `learner` the models that it makes, `service` joins them by group commit, `app` is the HTTP side.
 """
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .client import AsyncClient, Client, ServiceError
+
+__all__ = ["AsyncClient", "Client", "ServiceError"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the clients when they are first used: the service itself does not need them."""
+    if name not in __all__:
+        raise AttributeError(f"module 'rosenblatt.serve' has no attribute {name!r}")
+    from . import client
+
+    return getattr(client, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.store import Token
 
-__all__ = ["check_origin", "check_rights", "is_loopback"]
-
 _RANK = {"read": 1, "learn": 2, "admin": 3}
 
 

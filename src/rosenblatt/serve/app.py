@@ -11,15 +11,13 @@ from urllib.parse import unquote
 
 import orjson
 
-from rosenblatt.serve.access import check_origin, check_rights, is_loopback
+from rosenblatt.serve.access import check_origin, check_rights
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.insight import describe
 from rosenblatt.serve.news import as_message
 from rosenblatt.serve.openapi import document
 from rosenblatt.serve.requests import FIELDS, as_lines, check_fields, check_name, looks_like_lines, read_lines
 from rosenblatt.serve.service import Service
-
-__all__ = ["App", "is_loopback"]
 
 log = logging.getLogger("rosenblatt.serve.requests")
 

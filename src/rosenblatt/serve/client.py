@@ -13,8 +13,6 @@ from typing import Any, Self
 
 import httpx
 
-__all__ = ["AsyncClient", "Client", "ServiceError"]
-
 BATCH = 1000
 _PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 import orjson
 
-__all__ = ["Event", "Limits", "Lines", "Pending", "Requests"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Limits:

@@ -3,8 +3,6 @@
 import re
 from typing import Any
 
-__all__ = ["LARGEST", "NAME", "Refused", "checked_id", "checked_label", "expanded"]
-
 LARGEST = 1e100
 """Larger numbers are refused: their squares would leave too little room before infinity."""
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from rosenblatt import model_file
+from rosenblatt.model_file.container import to_bytes
 from rosenblatt.serve.events import Event
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.learner import Served
@@ -17,8 +17,6 @@ from rosenblatt.serve.metrics import Metrics
 from rosenblatt.serve.news import News
 from rosenblatt.serve.snapshots import copy
 from rosenblatt.serve.store import Snapshot, Store
-
-__all__ = ["Groups"]
 
 
 class Groups:
@@ -135,7 +133,7 @@ class Groups:
         snapshots = []
         for served, sequence, moment in due:
             started = time.perf_counter()
-            snapshots.append(Snapshot(served.number, sequence, model_file.to_bytes(*moment.packed())))
+            snapshots.append(Snapshot(served.number, sequence, to_bytes(*moment.packed())))
             self._snapshot_time[served.number] = time.perf_counter()
             self._snapshot_cost[served.number] += self._snapshot_time[served.number] - started
             served.snapshot_sequence = sequence

@@ -8,8 +8,6 @@ import orjson
 
 from rosenblatt.serve.learner import Served
 
-__all__ = ["describe", "recent_examples", "strongest"]
-
 
 def describe(served: Served) -> dict[str, Any]:
     """What clients are told about the model."""

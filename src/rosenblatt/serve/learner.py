@@ -20,8 +20,6 @@ from rosenblatt.serve.examples import LARGEST, Refused, checked_id, checked_labe
 from rosenblatt.serve.teaching import Taught
 from rosenblatt.training.progressive import learn_records
 
-__all__ = ["Served"]
-
 POINTS, SHOWN = 256, 20
 """So many points of the learning curve are kept at most, and so many of the last examples."""
 

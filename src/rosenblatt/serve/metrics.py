@@ -13,8 +13,6 @@ from prometheus_client.process_collector import ProcessCollector
 if TYPE_CHECKING:
     from rosenblatt.serve.service import Service
 
-__all__ = ["Metrics"]
-
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 

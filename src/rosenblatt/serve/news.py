@@ -10,8 +10,6 @@ from rosenblatt.serve.events import Event
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.learner import Served
 
-__all__ = ["News", "as_message"]
-
 MOST_LISTENERS, MOST_WAITING, MOST_TOLD = 100, 1000, 10
 
 

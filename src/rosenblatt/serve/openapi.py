@@ -1,16 +1,13 @@
 """The OpenAPI document, written by hand and checked against the service by schemathesis."""
 
-import dataclasses
 from typing import Any
 
 from rosenblatt._version import __version__
-from rosenblatt.engine.multiclass import SCHEMES
+from rosenblatt.estimators.parameters import SWITCH, Parameter, declarations, defaults
 from rosenblatt.learners import find, names
 from rosenblatt.serve.choice import range_of
 from rosenblatt.serve.events import Limits
 from rosenblatt.serve.examples import LARGEST, LONGEST_ID, LONGEST_LABEL, LONGEST_NAME, NAME
-
-__all__ = ["document"]
 
 _ERROR = {"$ref": "#/components/schemas/Error"}
 _LABEL = {"$ref": "#/components/schemas/Label"}
@@ -91,25 +88,30 @@ _NAME_PARAMETER = {
 
 
 def _settings(algorithm: str) -> dict[str, Any] | None:
-    """The parameters of a learner that matter on a stream, as far as they follow from its fields; None: not for streams."""
+    """The parameters of a learner that matter on a stream; None: not for streams."""
     learner = find(algorithm)
     try:
         learner.learn_one  # noqa: B018 - learners without streams raise here
     except AttributeError:
         return None
-    properties: dict[str, Any] = {}
-    for field in dataclasses.fields(learner) if dataclasses.is_dataclass(learner) else ():
-        limits = range_of(field)
-        if limits is not None:
-            least, most = limits
-            properties[field.name] = {"type": "number", "minimum": least, "maximum": most, "default": field.default}
-        elif field.name in ("fit_intercept", "balanced"):
-            properties[field.name] = {"type": "boolean", "default": field.default}
-        elif field.name == "multiclass":
-            properties[field.name] = {"enum": list(SCHEMES), "default": field.default}
-        elif field.name == "on_zero":
-            properties[field.name] = {"enum": ["update", "positive"], "default": field.default}
+    properties = {
+        name: schema | {"default": defaults(learner)[name], "description": parameter.about}
+        for name, parameter in declarations(learner).items()
+        if (schema := _schema(parameter)) is not None
+    }
     return _object({"algorithm": {"const": algorithm}, "parameters": _object(properties, [])}, ["algorithm"])
+
+
+def _schema(parameter: Parameter) -> dict[str, Any] | None:
+    """The values of a parameter; None if it has no effect on a stream, or if a schema cannot say what is allowed."""
+    limits = range_of(parameter)
+    if parameter.fit_only or parameter.none or parameter.other:
+        return None
+    if parameter.choices == SWITCH:
+        return {"type": "boolean"}
+    if parameter.choices:
+        return {"enum": [word for word in parameter.choices if word != "keep"]}  # "keep" needs weights to start from
+    return None if limits is None else {"type": "number", "minimum": limits[0], "maximum": limits[1]}
 
 
 def document(limits: Limits, guarded: bool) -> dict[str, Any]:

@@ -12,8 +12,6 @@ from rosenblatt.serve.examples import Refused, checked_label, expanded
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.store import Store
 
-__all__ = ["Log", "created", "examples", "export", "open_log", "opened", "replay"]
-
 
 class Log:
     """Events by model, from a store or from an exported file."""

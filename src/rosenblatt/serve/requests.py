@@ -8,8 +8,6 @@ import orjson
 
 from rosenblatt.serve.examples import NAME, Refused
 
-__all__ = ["FIELDS", "as_lines", "check_fields", "check_name", "looks_like_lines", "read_lines"]
-
 FIELDS = {"predict": {"id", "features"}, "reveal": {"id", "label"}, "learn": {"id", "features", "label"}}
 REQUIRED = {"predict": ("features",), "reveal": ("id", "label"), "learn": ("features", "label")}
 MOST_NAMED = 100

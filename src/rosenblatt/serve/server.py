@@ -17,8 +17,6 @@ from rosenblatt.serve.events import Limits
 from rosenblatt.serve.service import Service
 from rosenblatt.serve.store import Store, StoreError, Token
 
-__all__ = ["serve"]
-
 _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 
 

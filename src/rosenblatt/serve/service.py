@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from rosenblatt import model_file
+from rosenblatt.model_file.container import to_bytes
 from rosenblatt.serve.choice import canonical
 from rosenblatt.serve.events import Event, Limits
 from rosenblatt.serve.examples import Refused
@@ -26,8 +26,6 @@ from rosenblatt.serve.metrics import Metrics
 from rosenblatt.serve.news import News
 from rosenblatt.serve.snapshots import from_snapshot, packed_model, read_model
 from rosenblatt.serve.store import LeaseLost, Store, StoreError, Token
-
-__all__ = ["SLICE", "Service"]
 
 log = logging.getLogger("rosenblatt.serve")
 
@@ -228,12 +226,22 @@ class Service:
 
     def find(self, name: str) -> Served:
         """A model that can learn, or Refused."""
-        served = self.models.get(name)
-        if served is None:
-            self._check_ready()
-            raise Refused(404, f"There is no model {name[:64]!r}. Make it with POST /v1/models/NAME.")
         self._check_ready()
-        return served
+        if name not in self.models:
+            raise Refused(404, f"There is no model {name[:64]!r}. Make it with POST /v1/models/NAME.")
+        return self.models[name]
+
+    def _shown(self, name: str) -> tuple[Served, dict[str, Any]]:
+        """A model to look at, from a snapshot while another process writes, and what is known about it; or Refused."""
+        if self.state != "standby":
+            served = self.find(name)
+            return served, {**describe(served), "standby": False}
+        if name not in self._standby:
+            raise Refused(
+                404, f"There is no snapshot of a model {name[:64]!r} yet; another process writes to this store."
+            )
+        sequence, served = self._standby[name]
+        return served, {**describe(served), "standby": True, "snapshot": sequence}
 
     async def work(self, kind: str, name: str, requests: list[tuple[Any, bytes]]) -> list[Any]:
         """Predict, reveal or learn; one answer for each request, some of them Refused, all of them on disk."""
@@ -298,10 +306,7 @@ class Service:
 
     async def describe(self, name: str) -> dict[str, Any]:
         """What is known about a model; from a snapshot while another process writes."""
-        if self.state == "standby":
-            sequence, served = self._from_snapshot(name)
-            return {**describe(served), "standby": True, "snapshot": sequence}
-        return dict(await self.confirmed({**describe(self.find(name)), "standby": False}))
+        return dict(await self.confirmed(self._shown(name)[1]))
 
     async def describe_all(self) -> list[dict[str, Any]]:
         """All models."""
@@ -312,36 +317,27 @@ class Service:
 
     async def model_bytes(self, name: str) -> bytes:
         """The model as a file."""
-        served = self._from_snapshot(name)[1] if self.state == "standby" else self.find(name)
+        served, _ = self._shown(name)
         if not served.fitted:
             raise Refused(
                 409, f"The model {name!r} has not learned anything yet, so there is no file. Send it an example first."
             )
         header, tensors = packed_model(served)
         await self.confirmed(None)
-        data: bytes = await asyncio.get_running_loop().run_in_executor(
-            self._helper, model_file.to_bytes, header, tensors
-        )
+        data: bytes = await asyncio.get_running_loop().run_in_executor(self._helper, to_bytes, header, tensors)
         return data
 
     async def insight(self, name: str, top: int) -> dict[str, Any]:
         """What the live page shows besides the counts."""
-        served = self._from_snapshot(name)[1] if self.state == "standby" else self.find(name)
+        served, facts = self._shown(name)
         shown = {
             "curve": served.curve,
             "recent": recent_examples(served),
             "strongest": list(strongest(served, top)),
         }
-        return {**await self.describe(name), **await self.confirmed(shown)}
+        return dict(await self.confirmed({**facts, **shown}))
 
     # ---- standby ----
-
-    def _from_snapshot(self, name: str) -> tuple[int, Served]:
-        if name not in self._standby:
-            raise Refused(
-                404, f"There is no snapshot of a model {name[:64]!r} yet; another process writes to this store."
-            )
-        return self._standby[name]
 
     async def _follow(self) -> None:
         """Read snapshots that are newer than those known."""

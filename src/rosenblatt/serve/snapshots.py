@@ -9,11 +9,10 @@ import orjson
 from rosenblatt import model_file
 from rosenblatt.learners._load import restore
 from rosenblatt.model_file import Saved
+from rosenblatt.model_file.container import from_bytes
 from rosenblatt.serve.events import Limits, Pending
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.store import Store, StoreError
-
-__all__ = ["Copy", "copy", "from_snapshot", "packed", "packed_model", "read_model"]
 
 log = logging.getLogger("rosenblatt.serve")
 
@@ -48,11 +47,6 @@ def copy(served: Served) -> Copy:
     return Copy(header, tensors, state, dict(served.pending), dict(served.done))
 
 
-def packed(served: Served) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Everything as a header and arrays of a model file."""
-    return copy(served).packed()
-
-
 def packed_model(served: Served) -> tuple[dict[str, Any], dict[str, Any]]:
     """The estimator alone, in the same form."""
     if not served.fitted:
@@ -63,8 +57,8 @@ def packed_model(served: Served) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def from_snapshot(number: int, data: bytes) -> Served:
-    """The model that `packed` described."""
-    header, tensors = model_file.from_bytes(data, "The snapshot")
+    """The model that a `Copy` describes, from the bytes of its file."""
+    header, tensors = from_bytes(data, "The snapshot")
     state = orjson.loads(tensors.pop("service").tobytes())
     served = Served(number, state["name"], state["algorithm"], state["parameters"], state["created"])
     for name in ("sequence", "time", "examples", "mistakes", "predictions", "expired", "stride"):

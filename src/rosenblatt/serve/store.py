@@ -21,8 +21,6 @@ from sqlalchemy.engine import Connection, Engine, make_url
 
 from rosenblatt.serve.events import Event
 
-__all__ = ["LeaseLost", "Snapshot", "Store", "StoreError", "Token"]
-
 FORMAT = 1
 RIGHTS = ("read", "learn", "admin")
 

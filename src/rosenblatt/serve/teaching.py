@@ -8,8 +8,6 @@ from rosenblatt.model.linear import Model
 from rosenblatt.serve.examples import Refused
 from rosenblatt.training.progressive import Pupil
 
-__all__ = ["Taught"]
-
 
 class Taught:
     """What a served model does with its estimator.

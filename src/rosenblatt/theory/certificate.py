@@ -15,8 +15,6 @@ from rosenblatt.theory import exact
 from rosenblatt.theory.problem import Floats, Integers, Problem, make_problem
 from rosenblatt.theory.scaling import equilibrated
 
-__all__ = ["Certificate", "Proof", "inseparable", "separable", "undecided"]
-
 
 @dataclass(frozen=True, eq=False)
 class Proof:

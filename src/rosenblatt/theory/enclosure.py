@@ -16,8 +16,6 @@ import scipy.sparse as sp
 
 from rosenblatt.theory.problem import Floats, Integers, Problem
 
-__all__ = ["vanishing_combination"]
-
 MANY_ROWS = 1000  # where the work is enough for more than one thread
 
 

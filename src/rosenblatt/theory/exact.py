@@ -18,25 +18,6 @@ from numpy.typing import NDArray
 
 from rosenblatt.theory.problem import Floats, Integers, Matrix, Problem, read_examples
 
-__all__ = [
-    "combination_vanishes",
-    "combine_exactly",
-    "exact_cycle",
-    "integer_rows",
-    "integers",
-    "largest_square",
-    "lowest_exactly",
-    "null_combination",
-    "root_above",
-    "root_below",
-    "row_products",
-    "separates_exactly",
-    "squared_length",
-    "squared_radius",
-    "to_floats",
-    "to_integers",
-]
-
 CHUNK = 1 << 20  # numbers turned into integers at a time
 _PRIME = 2**61 - 1
 

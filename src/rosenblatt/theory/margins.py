@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 
 from rosenblatt.theory.problem import Floats, is_sparse, make_problem, read_examples
 
-__all__ = ["margin", "perceptron_criterion", "radius", "zero_one_loss"]
-
 
 def margin(
     w: ArrayLike, X: Any, y: Any, intercept: ArrayLike | None = None, signed: bool = True, geometric: bool = False

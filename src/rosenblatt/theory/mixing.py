@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rosenblatt.theory.bounds import parameter_mixing
 
-__all__ = ["MixedMistakes", "weighted_mistakes"]
-
 Floats = NDArray[np.float64]
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from rosenblatt.engine.separation import combine, lowest, settle, take_in
 from rosenblatt.theory.problem import Floats, Integers, Problem
 
-__all__ = ["NearestPoint", "nearest_point"]
-
 Reason: TypeAlias = Literal["separated", "zero", "optimal", "stalled", "out of steps"]
 
 LARGEST_CORRAL = 6000

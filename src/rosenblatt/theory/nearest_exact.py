@@ -17,8 +17,6 @@ from rosenblatt.theory.exact import integer_rows, row_products, to_floats
 from rosenblatt.theory.problem import Floats, Integers, Problem
 from rosenblatt.theory.scaling import Scaled
 
-__all__ = ["ExactPoint", "lowest_product", "nearest_point_exactly"]
-
 _PRIME = 2**61 - 1
 
 # More rows than this are worth a second look in floats before exact arithmetic.

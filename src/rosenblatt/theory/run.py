@@ -8,8 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RunCertificate"]
-
 Floats = NDArray[np.float64]
 
 

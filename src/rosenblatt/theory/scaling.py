@@ -14,8 +14,6 @@ import scipy.sparse as sp
 
 from rosenblatt.theory.problem import Floats, Integers, Matrix, Problem
 
-__all__ = ["Scaled", "equilibrated", "normalized"]
-
 
 @dataclass(frozen=True, eq=False)
 class Scaled:

@@ -19,8 +19,6 @@ from rosenblatt.theory.nearest_exact import lowest_product, nearest_point_exactl
 from rosenblatt.theory.problem import Floats, Integers, Problem, make_problem
 from rosenblatt.theory.scaling import Scaled, equilibrated, normalized
 
-__all__ = ["certify"]
-
 # Numbers that the perceptron may read, less than a millisecond's worth, but at least these epochs. An example costs about as
 # much time as so many numbers, whatever its length.
 PERCEPTRON_WORK = 500_000

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     TraceType = TypeVar("TraceType", bound=Trace)
 
-__all__ = ["from_json", "to_csv", "to_frame", "to_json"]
-
 
 def to_json(trace: "Trace", indent: int | None) -> str:
     """Arrays as lists, a squeeze as its four numbers by name."""

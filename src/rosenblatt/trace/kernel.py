@@ -18,8 +18,6 @@ from rosenblatt.training.order import VisitingOrder
 from .sampling import Sample
 from .steps import Comparator, Floats, Step, Trace
 
-__all__ = ["trace_kernel"]
-
 LARGEST_SET = 2000
 """Of more examples the matrix of kernel values, and a coefficient for each at every step, would be too much."""
 
@@ -34,6 +32,7 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
             f"each; got {len(y):,}. Trace a part of them."
         )
     estimator = learner(**{"tol": None, **settings})
+    estimator._check_parameters()
     if estimator.budget is not None:
         raise ValueError(
             f"`budget` of a traced kernel run must be None, so that no example is forgotten; got {estimator.budget!r}. Leave it "

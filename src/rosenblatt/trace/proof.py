@@ -11,8 +11,6 @@ from rosenblatt.theory.margins import margin, radius
 
 from .steps import Comparator, Floats
 
-__all__ = ["Proof", "find_comparator"]
-
 LARGEST_SEARCH = 200_000
 """Of data with more numbers than this no separator is looked for unasked."""
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
+from rosenblatt.engine.state import since
 from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
@@ -16,8 +16,6 @@ from rosenblatt.model.scores import wrong
 from .proof import Proof
 from .sampling import Sample
 from .steps import Comparator, Floats, Step, Survivor
-
-__all__ = ["BatchRecorder", "Recorder"]
 
 Codes = NDArray[np.int64]
 
@@ -101,15 +99,15 @@ class Recorder:
             one = order[t : t + 1]
             if weight.size and weight[one[0]] == 0.0:
                 continue
-            counts = model.state.counts.copy()
+            counts = model.state.counters.copy()
             plain(table, y, weight, one, None if on_run is None else run_reached)
-            made = model.state.counts - counts
+            made = since(model.state.counters, counts)
             x = example(table, int(one[0]), model.rule.fit_intercept)
-            moves = model.state.log_steps[0].copy() if made[loop.UPDATES] else np.zeros(model.vectors)
-            if made[loop.UPDATES] and model.memory.arrays:
+            moves = model.state.log_steps[0].copy() if made.updates else np.zeros(model.vectors)
+            if made.updates and model.memory.arrays:
                 moves = None  # not a multiple of the example: rules that shrink w or keep variances log nothing
-            model.state.counts[loop.LOGGED] = 0
-            self._record(model, int(one[0]), int(y[one[0]]), x, moves, not made[loop.MISTAKES])
+            model.state.counters.logged = 0
+            self._record(model, int(one[0]), int(y[one[0]]), x, moves, not made.mistakes)
 
     def _record(self, model: Model, row: int, true: int, x: Floats, moves: Floats | None, correct: bool) -> None:
         before, scores = self._weights, model.state.scores.copy()
@@ -167,10 +165,10 @@ class BatchRecorder(Recorder):
         self._close(model)
         missed: list[int] = []
         for t in range(order.size):
-            before = int(model.state.counts[loop.MISTAKES])
+            before = int(model.state.counters.mistakes)
             plain(table, y, weight, order[t : t + 1])
-            model.state.counts[loop.LOGGED] = 0
-            if int(model.state.counts[loop.MISTAKES]) > before:
+            model.state.counters.logged = 0
+            if int(model.state.counters.mistakes) > before:
                 missed.append(int(order[t]) + 1)
         self._open = self._weights, tuple(missed)
 

@@ -12,8 +12,6 @@ from .recorder import BatchRecorder, Recorder, readout_of
 from .sampling import Sample
 from .steps import Floats, Trace
 
-__all__ = ["trace"]
-
 MISTAKE_DRIVEN = {"perceptron", "averaged", "voted", "pocket", "margin"}
 """The learners whose updates the proof's squeeze speaks about."""
 
@@ -177,15 +175,11 @@ def check_limit(limit: Any) -> None:
 
 def find_learner(algorithm: Any) -> tuple[str, Any]:
     """The short name of a learner and its class; "averaged", "AveragedPerceptron" and "averaged-perceptron" are the same."""
-    import rosenblatt
+    from rosenblatt import learners
 
-    known = {_short(name): name for name in rosenblatt.__all__ if name[0].isupper()}
+    known = {_short(name): name for name in learners.names()}
     name = _short(algorithm) if isinstance(algorithm, str) else ""
-    learner = getattr(rosenblatt, known[name]) if name in known else None
-    if name == "kernel":
-        from rosenblatt.learners.kernel_perceptron import KernelPerceptron
-
-        learner = KernelPerceptron
+    learner = learners.find(known[name]) if name in known else None
     if name == "parallel":
         raise ValueError(
             "`algorithm` of trace must be a learner with one weight vector for each class; got 'parallel', whose perceptrons "

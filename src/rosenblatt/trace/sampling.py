@@ -4,8 +4,6 @@ from collections import deque
 
 from .steps import Step
 
-__all__ = ["Sample"]
-
 
 class Sample:
     """Keeps at most `limit` steps of a run whose length nobody knows in advance.

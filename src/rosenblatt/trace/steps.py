@@ -11,8 +11,6 @@ from rosenblatt.theory.bounds import Squeeze
 
 from . import exports, tables
 
-__all__ = ["Comparator", "Floats", "Step", "Survivor", "Trace"]
-
 Floats = NDArray[np.float64]
 
 

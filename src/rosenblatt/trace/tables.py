@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from .steps import Floats, Step, Trace
 
-__all__ = ["grid", "html", "markdown", "number", "text", "vector"]
-
 WIDEST = 12
 """Longer vectors are cut short."""
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop as engine
 from rosenblatt.model.linear import Model
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class CycleWatch:
         state = self.model.state
         self.w, self.bias = state.w.copy(), state.bias.copy()
         self.updates, self.order, self.remembered = (
-            int(state.counts[engine.UPDATES]), self.passes.order.copy(), self.epoch,
+            int(state.counters.updates), self.passes.order.copy(), self.epoch,
         )  # fmt: skip
 
     def proof(self) -> NDArray[np.int64] | None:
@@ -50,7 +49,7 @@ class CycleWatch:
                 self.over = True
                 return None
             self.w, self.bias = np.zeros_like(state.w), np.zeros_like(state.bias)
-        moved = int(state.counts[engine.UPDATES]) > self.updates
+        moved = int(state.counters.updates) > self.updates
         if moved and np.array_equal(state.bias, self.bias) and np.array_equal(state.w, self.w):
             self.over = True
             return self._prove()

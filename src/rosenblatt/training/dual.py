@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rosenblatt.dual.budgets import BudgetMachine
+from rosenblatt.dual.budgets.slots import BudgetMachine
 from rosenblatt.dual.model import QUIET, KernelModel
 from rosenblatt.dual.rows import Block, Floats, Integers
 from rosenblatt.dual.training import Epochs

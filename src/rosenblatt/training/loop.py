@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop as engine
+from rosenblatt.engine.state import since
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.scores import predicted_classes
@@ -197,7 +197,7 @@ class BlockPasses:
         """Run one epoch, or the rest of one that was interrupted."""
         model = self.model
         learned = epoch.examples  # before an interruption
-        model.state.sums[engine.LOSS] = epoch.loss
+        model.state.counters.loss = epoch.loss
         for place, block in enumerate(self.blocks()):
             self.last = block
             rows, held = self.rows(block)
@@ -228,15 +228,15 @@ class BlockPasses:
         size = order.size if self._on_piece is None else PIECE
         for start in range(0, order.size, max(1, size)):
             piece = order[start : start + size]
-            before = model.state.counts.copy()
+            before = model.state.counters.copy()
             self.learn(block, piece)
             if model.support is not None and not block.whole:
                 model.support.absorb(block.table)
-            made = model.state.counts - before
+            made = since(model.state.counters, before)
             epoch.examples += piece.size
-            epoch.mistakes += int(made[engine.MISTAKES])
-            epoch.updates += int(made[engine.UPDATES])
-            epoch.loss = float(model.state.sums[engine.LOSS])
+            epoch.mistakes += int(made.mistakes)
+            epoch.updates += int(made.updates)
+            epoch.loss = float(model.state.counters.loss)
             if self._on_piece is not None:
                 self._on_piece(epoch.examples)
                 if asked_to_stop() and not (block.whole and start + size >= order.size):
@@ -319,7 +319,7 @@ def train(
     """
     fresh = not history.epochs
     start = tuple(numbers.copy() for numbers in model.last()) if fresh else None
-    steps = float(model.state.sums[engine.STEPS])
+    steps = float(model.state.counters.steps)
     watch = (
         CycleWatch(model, passes) if cycles and fresh and model.rule.additive and not passes.schedule.by_block else None
     )
@@ -335,6 +335,6 @@ def train(
         history.distance = length(w, bias) if history.start_norm == 0.0 else math.inf
     elif history.start_norm == 0.0:
         history.distance = length(w, bias)
-    history.steps += float(model.state.sums[engine.STEPS]) - steps
+    history.steps += float(model.state.counters.steps) - steps
     history.weighted |= passes.weighted
     return history

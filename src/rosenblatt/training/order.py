@@ -66,14 +66,13 @@ class VisitingOrder:
                 return order
 
     def block(self, rows: Codes, epoch: int, number: int) -> Codes:
-        """The order of these rows, which are one block of several. `rows` may be changed."""
+        """The order of these rows, which are one block of several; `rows` stay as they are for the next epoch."""
         if not self.shuffle:
             return rows
         rng = np.random.default_rng([self.seed, epoch, number])
         if self.shuffle == "replacement":
             return rows[rng.integers(0, max(1, rows.size), rows.size)]
-        rng.shuffle(rows)
-        return rows
+        return rng.permutation(rows)
 
 
 def held_out(first: int, count: int, share: float, seed: int) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engine import loop
-from rosenblatt.engine.codegen import shared_kernels
+from rosenblatt.engine.readouts import score_many, score_two
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.records import DictRows
@@ -196,11 +196,10 @@ def learn_records(model: Model, xs: Sequence[Any], labels: Sequence[Any], most: 
         return None
     numbers, guesses, done = np.array(codes, np.int64), np.empty(len(codes), np.int64), 0
     problems: dict[int, ValueError] = {}
-    kernel = model._kernels.two_classes_records if model.vectors == 1 else model._kernels.many_classes_records
     while True:
         at = rows.values.ctypes.data + 8 * int(rows.counts[:done].sum())
         rest = rows.columns[done:], rows.counts[done:], at, numbers[done:], guesses[done:]
-        done += int(kernel(model._packed, model._state.w, *rest))
+        done += int(model._passes.records(model._address, model._state.w, *rest))
         if done == len(codes):
             break
         outcome = int(guesses[done])
@@ -275,13 +274,13 @@ class Pupil:
     def _score(self, w: NDArray[Any], bias: NDArray[np.float64], number: int) -> NDArray[np.float64]:
         """The scores of one row, by the kernel at once: preparing a table for it would take ten times as long."""
         assert self._table is not None
-        kernels, out = shared_kernels(), np.empty((1, bias.size))
+        out = np.empty((1, bias.size))
         w = w.astype(self._rows_dtype, copy=False)
         self._order[0] = number
         if w.ndim == 1:
-            bad = kernels.score_two(w, bias, self._rows, self._order, out[:, 0])
+            bad = score_two(w, bias, self._rows, self._order, out[:, 0])
         else:
-            bad = kernels.score_many(w, bias, self._rows, self._order, out)
+            bad = score_many(w, bias, self._rows, self._order, out)
         if bad >= 0:
             raise ValueError(self._table.describe_bad_row(number))
         scores: NDArray[np.float64] = out[0]
@@ -303,7 +302,7 @@ class Pupil:
         model = self.model
         apart = model.readout != "last" or len(model.classes) < 2
         guess = self.predict(table, number) if apart else -1
-        arrays = model._packed, model._state.w
+        arrays = model._address, model._state.w
         if table.sparse:
             start, stop = self._bounds[number], self._bounds[number + 1]
             indices, values = self._addresses

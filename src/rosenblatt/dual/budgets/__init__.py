@@ -10,5 +10,3 @@ POLICIES: dict[str, type[BudgetMachine]] = {
     "forgetron": Forgetron,
     "projectron++": Projectron,
 }
-
-__all__ = ["POLICIES", "BudgetMachine", "Forgetron", "Projectron", "RandomEviction"]

@@ -5,8 +5,6 @@ from numba import njit, uint64
 
 from rosenblatt.engine.jit import NOGIL, VERB
 
-__all__ = ["mix", "tidy_row"]
-
 
 @njit(**VERB)
 def mix(key):

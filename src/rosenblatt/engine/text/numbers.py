@@ -16,8 +16,6 @@ from numba.extending import intrinsic
 
 from rosenblatt.engine.jit import NOGIL, VERB
 
-__all__ = ["BAD", "GOOD", "PADDING", "SLOW", "any_number", "digits", "load8", "number", "simple_number"]
-
 PADDING = 32
 """Number of readable bytes that must follow the end of a text."""
 

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.jit import NOGIL
 
-__all__ = ["ANY_SHAPE", "NO_SHAPE", "SHAPES", "entry_of_shape", "shape_at", "shapes_work"]
-
 NO_SHAPE, ANY_SHAPE = 0, 1
 """The number for no shape, and that of some shape to start with."""
 

@@ -8,8 +8,6 @@ from numba import uint64
 from rosenblatt.engine.jit import compiled
 from rosenblatt.engine.text.columns import mix
 
-__all__ = ["label_codes", "last_record", "standardize"]
-
 
 @compiled(error_model="numpy")
 def last_record(text, size, delimiter):

@@ -14,11 +14,6 @@ from rosenblatt.engine.jit import NOGIL, VERB, compiled
 from rosenblatt.engine.text.columns import mix, tidy_row
 from rosenblatt.engine.text.numbers import PADDING, load8
 
-__all__ = [
-    "END", "USED", "Tokens", "add_categories", "add_numbers", "add_words", "arrange", "cross", "hash_bytes", "number_tokens",
-    "rehash", "room_to_cross", "slot_of",
-]  # fmt: skip
-
 END, USED = 0, 1
 """Places in `Tokens.size`: the number of tokens, and the number of bytes in their names."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["check", "check_margin", "check_radius"]
-
 
 def check(name: str, value: float, low: float, hint: str, strict: bool = True) -> float:
     number = float(value)

@@ -12,18 +12,6 @@ from rosenblatt.theory.margins import margin as _margin
 from rosenblatt.theory.margins import radius as _radius
 from rosenblatt.theory.problem import make_problem
 
-__all__ = [
-    "block_novikoff",
-    "from_starting_weights",
-    "hinge_deviation",
-    "margin_rule_margin",
-    "margin_rule_updates",
-    "multiclass",
-    "not_separable",
-    "parameter_mixing",
-    "radius_and_margin",
-]
-
 
 def radius_and_margin(X: Any, y: Any, w: ArrayLike, intercept: ArrayLike | None = None) -> tuple[float, float]:
     """R and γ of data and a comparator, as the bounds want them.

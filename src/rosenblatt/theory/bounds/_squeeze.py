@@ -11,12 +11,6 @@ from numpy.typing import ArrayLike
 
 from rosenblatt.theory.bounds._checks import check, check_margin, check_radius
 
-__all__ = [
-    "Squeeze",
-    "margin_from_above",
-    "squeeze",
-]
-
 
 class Squeeze(NamedTuple):
     """The four numbers of the proof, in the order in which they must not decrease."""

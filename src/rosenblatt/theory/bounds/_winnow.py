@@ -9,14 +9,6 @@ from numpy.typing import ArrayLike
 
 from rosenblatt.theory.bounds._checks import check, check_margin
 
-__all__ = [
-    "committee_perceptron",
-    "committee_winnow",
-    "entropy",
-    "winnow",
-    "winnow_tuned",
-]
-
 
 def entropy(u: ArrayLike) -> float:
     """Entropy in nats of a comparator on the simplex.

@@ -1,0 +1,59 @@
+"""What semantic versioning covers is listed in CONTRIBUTING.md, and nothing else is public."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import rosenblatt
+from rosenblatt import learners
+
+PACKAGE = Path(rosenblatt.__file__).parent
+CONTRIBUTING = Path(__file__).parent.parent / "CONTRIBUTING.md"
+
+NOT_YET = (
+    "engine/", "model/", "training/", "estimators/", "learners/", "cli/_session.py", "cli/_examples.py", "dask/_fit.py",
+    "dask/_training.py", "dask/_epochs.py", "dask/_shards.py",
+)  # fmt: skip
+"""Files that still have an `__all__`."""
+
+
+def listed():
+    """The modules of the table with the names beside them; True for those that have learners as well."""
+    rows = re.findall(r"^\| `(rosenblatt[\w.]*)` \| (.+) \|$", CONTRIBUTING.read_text(encoding="utf-8"), re.MULTILINE)
+    return {module: (re.findall(r"`(\w+)`", names.partition("and ")[0]), "learner" in names) for module, names in rows}
+
+
+MODULES = sorted(
+    ".".join(["rosenblatt", *path.parent.relative_to(PACKAGE).parts]) for path in PACKAGE.rglob("__init__.py")
+)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_table_of_public_names(module):
+    public = getattr(importlib.import_module(module), "__all__", None)
+    if module not in listed():
+        assert public is None or module == "rosenblatt.learners"
+        return
+    names, has_learners = listed()[module]
+    assert len(set(names)) == len(names)
+    ours = {learners.find(name).__name__ for name in learners.names()}
+    assert set(public) - (ours if has_learners else set()) == set(names)
+    if module == "rosenblatt":
+        assert ours < set(public)
+    for name in public:
+        assert hasattr(importlib.import_module(module), name)
+
+
+def test_no_other_module_has_a_list_of_public_names():
+    public = {PACKAGE.parent.joinpath(*module.split("."), "__init__.py") for module in listed()}
+    found = {
+        path
+        for path in PACKAGE.rglob("*.py")
+        if not path.relative_to(PACKAGE).as_posix().startswith(NOT_YET)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    }
+    assert found == public

@@ -1,0 +1,124 @@
+"""Count the files of the package that one dense fit passes through: ``python tools/files_of_a_fit.py [--at-most 18]``.
+
+The script runs ``Perceptron().fit(X, y)`` once, with an empty folder for machine code, and lists
+
+- the files of the package with a function that is called during the fit,
+- the files with a function that is compiled for it. This includes the implementations of overloads and the modules that the
+  library generates in its folder for machine code, and
+- the file of the learner, which declares its rule and its parameters; the text of its rule goes into a generated module.
+
+Not counted is a file that is only imported: its module level, its class bodies and what these call may run during the fit, if the
+import is made there, but none of its functions serves the fit. Not counted either are the generated `__init__` methods of data
+classes, which have no file. A file whose overload is only asked whether it knows the types, and declines, is not counted.
+
+Before the package was rearranged this count was 29, three of them generated; for three classes it was 29 as well. The number
+36 of that time was counted by hand and includes files that are imported but run no function in this fit, such as those for sparse
+rows and for many classes: importing the learner alone loaded 35 files. The number of imported files is therefore printed, too.
+
+`PYTHONPATH` chooses the version of the package, as for ``PYTHONPATH=other/src python tools/files_of_a_fit.py``.
+"""
+
+import argparse
+import inspect
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+
+class Recorder:
+    """The files of all functions that are called or compiled while it is the profiler of the process."""
+
+    def __init__(self, folders: tuple[Path, ...]) -> None:
+        from numba.core import compiler
+
+        self.folders = tuple(f"{folder}{os.sep}" for folder in folders)
+        self.called: set[str] = set()
+        self.compiled: set[str] = set()
+        self._imports = 0
+        self._begins_to_compile: dict[CodeType, str] = {
+            compiler.CompilerBase.compile_extra.__code__: "func",
+            compiler.run_frontend.__code__: "func",  # of functions that Numba itself inlines
+        }
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
+        """Take note of one event of `sys.setprofile`."""
+        code = frame.f_code
+        if code.co_name == "<module>":
+            self._imports += {"call": 1, "return": -1}.get(event, 0)
+        elif event == "return" and code.co_filename.startswith(self.folders):
+            if not self._imports and not _declines(frame, argument):
+                self.called.add(code.co_filename)
+        elif event == "call" and code in self._begins_to_compile:
+            function: Callable[..., Any] = frame.f_locals[self._begins_to_compile[code]]
+            if function.__code__.co_filename.startswith(self.folders):
+                self.compiled.add(function.__code__.co_filename)
+
+
+def _declines(frame: FrameType, returned: object) -> bool:
+    """Whether a function that Numba asked for the implementation of an overload has none for these types."""
+    caller = frame.f_back
+    return returned is None and caller is not None and caller.f_code.co_filename.endswith(_TEMPLATES)
+
+
+_TEMPLATES = str(Path("numba", "core", "typing", "templates.py"))
+
+
+def files_of_a_fit() -> tuple[list[tuple[str, str, str]], int]:
+    """The floor, the path and the part (called, compiled) of every file, and how many files were imported.
+
+    The fit is one of two classes in dense rows.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["ROSENBLATT_CACHE_DIR"] = folder
+        import numpy as np
+
+        import rosenblatt
+
+        learner = rosenblatt.Perceptron
+        package, cache = Path(rosenblatt.__file__).parent, Path(folder).resolve()
+        generator = np.random.default_rng(0)
+        X = generator.normal(size=(40, 3))
+        y = np.where(X @ [1.0, -2.0, 0.5] > 0, "yes", "no")
+        recorder = Recorder((package, Path(folder), cache))
+        threading.setprofile(recorder)
+        sys.setprofile(recorder)
+        try:
+            learner().fit(X, y)
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+        found = []
+        declared = str(Path(inspect.getfile(learner)))
+        parts = {"called": recorder.called, "compiled": recorder.compiled, "declares the rule": {declared}}
+        for name in set().union(*parts.values()):
+            path = Path(name)
+            inside = path.is_relative_to(package)
+            relative = path.relative_to(package) if inside else Path(path.name)
+            floor = (relative.parts[0] if len(relative.parts) > 1 else "(package)") if inside else "(generated)"
+            found.append((floor, str(relative), ", ".join(part for part, names in parts.items() if name in names)))
+        files = {getattr(module, "__file__", None) or "" for module in list(sys.modules.values())}
+        imported = sum(file.startswith(recorder.folders) for file in files)
+    return sorted(found), imported
+
+
+def main() -> None:
+    """Print the files by floor and their number; the exit code is 1 if there are more than allowed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--at-most", type=int, metavar="N", help="fail if there are more files than this")
+    limit = parser.parse_args().at_most
+    found, imported = files_of_a_fit()
+    for floor, path, parts in found:
+        print(f"{floor:12}  {path:44}  {parts}")
+    generated = sum(floor == "(generated)" for floor, _, _ in found)
+    print(f"{len(found)} files, {generated} of them generated ({imported} imported)")
+    if limit is not None and len(found) > limit:
+        sys.exit(f"One dense fit passes through {len(found)} files; at most {limit} are allowed")
+
+
+if __name__ == "__main__":
+    main()
