@@ -4,6 +4,7 @@ import ast
 import gc
 import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,35 +21,40 @@ ROOT = Path(__file__).parent.parent
 
 PROGRAM = """
 import numpy as np
-from rosenblatt.dual.online import learn_block
-scores, gram = np.zeros((1, 1)), np.ones((1, 1))
-position, taus, seen = np.empty(1, np.int64), np.empty((1, 1)), np.empty((1, 1))
-learn_block(scores, gram, np.array([1]), np.ones(1), 0, 0, position, taus, seen)
-print(taus[0, 0], sum(learn_block.stats.cache_hits.values()), learn_block.stats.cache_path)
+from rosenblatt.data.svmlight import COLUMN_LIMIT, _arrays
+from rosenblatt.engine.text.svmlight import parse_svmlight
+text, settings = b"1 1:2 1:3" + 32 * b"\\n", np.array([0, COLUMN_LIMIT, 0, 0, 1])
+arrays = _arrays(10)
+parse_svmlight(np.frombuffer(text, np.uint8), 10, *arrays, settings, np.zeros(7, np.int64))
+print(arrays[2][0], sum(parse_svmlight.stats.cache_hits.values()), parse_svmlight.stats.cache_path)
 """
 
 
 @pytest.mark.slow
 def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
     shutil.copytree(Path(rosenblatt.__file__).parent, tmp_path / "rosenblatt")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "ROSENBLATT_CACHE_DIR": str(tmp_path / "cache")}
+    cache = tmp_path / "cache"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "ROSENBLATT_CACHE_DIR": str(cache)}
 
     def run():
         made = subprocess.run(
             [sys.executable, "-c", PROGRAM], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
         )
-        step, hits, path = made.stdout.split()
-        assert path.startswith(str(tmp_path / "cache"))
-        return float(step), int(hits)
+        value, hits, path = made.stdout.split()
+        return float(value), int(hits), Path(path).relative_to(cache).parts[0]
 
-    assert run() == (1.0, 0)
-    assert run() == (1.0, 1)
-    callee = tmp_path / "rosenblatt" / "dual" / "schemes.py"
+    value, hits, folder = run()
+    assert (value, hits) == (5.0, 0)
+    assert run() == (5.0, 1, folder)
+    callee = tmp_path / "rosenblatt" / "engine" / "text" / "columns.py"
     source = callee.read_text(encoding="utf-8")
-    changed = source.replace("tau[k] = sign", "tau[k] = 2.0 * sign")
+    changed = source.replace("values[last] += values[k]", "values[last] -= values[k]")
     assert changed != source
     callee.write_text(changed, encoding="utf-8")
-    assert run() == (2.0, 0)
+    value, hits, other = run()
+    assert (value, hits) == (-1.0, 0)
+    assert other != folder
+    assert sorted(path.name for path in cache.iterdir()) == sorted([folder, other])
 
 
 FITS = """
@@ -120,6 +126,16 @@ def test_the_cache_key_covers_every_source_that_a_kernel_is_made_from():
         "else nothing was looked at"
     )
     assert {name for name in found if not name.startswith("rosenblatt.engine")} == set()
+
+
+def test_compiled_code_is_in_the_engine_only():
+    """The cache key is the hash of that folder, so code that is compiled elsewhere could be out of date. Templates count, too."""
+    package = Path(rosenblatt.__file__).parent
+    compiler = re.compile(r"^\s*(import|from) (numba|llvmlite)\b", re.MULTILINE)
+    found = {
+        path.relative_to(package).parts[0] for path in package.rglob("*.py") if compiler.search(path.read_text("utf-8"))
+    }
+    assert found == {"engine"}
 
 
 @pytest.mark.parametrize("running", [True, False])

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit, uint64
 
-from rosenblatt.data import numbers
+from rosenblatt.engine.text import numbers
 
 
 @njit

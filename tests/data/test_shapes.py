@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from rosenblatt.data import open_stream
-from rosenblatt.data.compiled import kernels
-from rosenblatt.data.numbers import PADDING
-from rosenblatt.data.svmlight import COLUMN_LIMIT, OK, _arrays
+from rosenblatt.data.svmlight import COLUMN_LIMIT, _arrays
+from rosenblatt.engine.text.numbers import PADDING
+from rosenblatt.engine.text.svmlight import OK, parse_svmlight
 
 from . import reference
 from .test_svmlight import parsed, write
@@ -71,10 +71,10 @@ def test_the_same_number_written_longer_is_the_same(tmp_path, options, frozen):
 
 
 def read_line(text, room):
-    """The entries of one line, from the kernel itself; None if it is refused."""
+    """The entries of one line, from the compiled parser itself; None if it is refused."""
     settings, report = np.array([0, COLUMN_LIMIT, 0, 0, 1], np.int64), np.zeros(7, np.int64)
     padded = np.frombuffer(text + b"\n" * (PADDING + 1), np.uint8)
-    kernels().parse_svmlight(padded, len(text) + 1, *room, settings, report)
+    parse_svmlight(padded, len(text) + 1, *room, settings, report)
     _, entries, _, _, slow, status, _ = report.tolist()
     assert slow == 0
     return None if status != OK else list(zip(room[1][:entries].tolist(), room[2][:entries].tolist()))

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.dual.budgets import POLICIES
-from rosenblatt.dual.budgets.forgetron import shrinking
 from rosenblatt.dual.functions import Gaussian, Polynomial
 from rosenblatt.dual.machine import columns_for
 from rosenblatt.dual.rows import Block
-from rosenblatt.dual.schemes import ON_ZERO, SCHEMES
+from rosenblatt.engine.dual import ON_ZERO, SCHEMES, shrinking
 from tests.dual.oracle import dual_perceptron, step
 
 

@@ -10,8 +10,8 @@ from rosenblatt.dual.functions import Polynomial
 from rosenblatt.dual.machine import Machine, columns_for
 from rosenblatt.dual.readouts import READOUTS, decide
 from rosenblatt.dual.rows import Block
-from rosenblatt.dual.schemes import ON_ZERO, SCHEMES, correction
 from rosenblatt.dual.training import Epochs, learn_stream
+from rosenblatt.engine.dual import ON_ZERO, SCHEMES, correction
 from rosenblatt.model.scores import predicted_classes
 from tests.dual.oracle import dual_perceptron, step
 from tests.helpers import examples

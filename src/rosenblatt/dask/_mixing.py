@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.engine.mixing import add_difference, collect
 from rosenblatt.engine.state import counts_and_sums
 from rosenblatt.model.extra_state import DiagonalVariances, FullVariances, ScaleFactors
 from rosenblatt.model.linear import Model
 
-from ._kernels import kernels
 from ._partials import Partial, dense
 
 Array = NDArray[Any]
@@ -111,12 +111,12 @@ class Coordinates:
         age = float(self.model.state.counters.age)
         both = averages or [np.zeros(0)] * 2
         for total, now, before, average, lag in zip(totals, self.coordinates(), base, both, self.lags(), strict=True):
-            kernels().collect(total, share, now, before, average, age, lag)
+            collect(total, share, now, before, average, age, lag)
         return True
 
     def _add(self, totals: Sequence[Floats], share: float, base: Sequence[Array]) -> None:
         for total, now, before in zip(totals, self.coordinates(), base, strict=True):
-            kernels().add_difference(total, share, now, before)
+            add_difference(total, share, now, before)
 
     # ---- the side of who mixes ----
 

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.engine.mixing import add_packed
 from rosenblatt.model.matrix import writable
-
-from ._kernels import kernels
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -99,7 +98,7 @@ def add_partials(partials: Sequence[Partial], place: str = "") -> Partial:
             for partial in partials:
                 part = getattr(partial, kind)[number]
                 if isinstance(part, Packed):
-                    kernels().add_packed(total, writable(part.indices), writable(part.values))
+                    add_packed(total, writable(part.indices), writable(part.values))
                 else:
                     total += part
             row.append(total)

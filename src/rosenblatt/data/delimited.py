@@ -7,10 +7,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-from numba import njit, uint64
+from rosenblatt.engine.text.tables import last_record
 
-from .compiled import kernels
 from .encoder import Encoder
 from .errors import BadData
 from .sources import Block, Buffers, Opened, blocks, last_newline
@@ -27,33 +25,6 @@ class Dialect(NamedTuple):
     header: bool
     names: list[str]
     kinds: dict[str, str]
-
-
-@njit(nogil=True)
-def last_record(text: Any, size: Any, delimiter: Any) -> Any:
-    """Where the last whole record ends: at a newline that no quotes enclose. 0 if there is none."""
-    end, at, size = uint64(0), uint64(0), uint64(size)
-    field_begins = True
-    while at < size:
-        byte = text[at]
-        at += uint64(1)
-        if byte == 34 and field_begins:
-            while True:
-                while at < size and text[at] != 34:
-                    at += uint64(1)
-                if at + uint64(1) >= size:
-                    return np.int64(end)
-                at += uint64(1)
-                if text[at] != 34:
-                    break
-                at += uint64(1)
-            field_begins = False
-        elif byte == 10:
-            end = at
-            field_begins = True
-        else:
-            field_begins = byte == delimiter
-    return np.int64(end)
 
 
 def sniff(text: bytes, format: str, header: bool | None) -> Dialect:  # noqa: A002
@@ -196,7 +167,7 @@ class DelimitedReader(TableReader):
         """Where the last whole record of a text ends; quotes may hold newlines."""
         if not self.dialect.quoted or memory.find(b'"', 0, size) < 0:
             return last_newline(memory, text, size)
-        return int(kernels().last_record(text, size, ord(self.dialect.delimiter)))
+        return int(last_record(text, size, ord(self.dialect.delimiter)))
 
     def parse(self, unit: tuple[Block, list[str], bool]) -> Parsed:
         """Parse a block; any thread may do it."""

@@ -7,11 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.text.tables import standardize
+from rosenblatt.engine.text.tokens import (
+    END,
+    USED,
+    Tokens,
+    add_categories,
+    add_numbers,
+    add_words,
+    arrange,
+    cross,
+    room_to_cross,
+)  # fmt: skip
 
-from .compiled import kernels
 from .errors import BadData
-from .vocabulary import Vocabulary
-from .words import END, USED, Tokens, new_tokens
+from .vocabulary import Vocabulary, new_tokens
 
 KINDS = ("number", "category", "words")
 BITS = range(1, 31)
@@ -29,7 +39,7 @@ class Moments:
 
     def standardize(self, values: NDArray[np.float64], learn: bool) -> None:
         """Standardise the rows of a matrix in place, after taking them in; missing values (NaN) stay so."""
-        kernels().standardize(values, self.count, self.mean, self.spread, learn)
+        standardize(values, self.count, self.mean, self.spread, learn)
 
 
 class Encoder:
@@ -180,10 +190,10 @@ class Encoder:
             count, room = count + most, room + many + most * len(prefixes[name])
         tokens = new_tokens(count, room)
         for c, name in enumerate(self.number_columns):
-            kernels().numbers(numbers[:, c].copy(), np.frombuffer(names[name], np.uint8), places[name], tokens)
+            add_numbers(numbers[:, c].copy(), np.frombuffer(names[name], np.uint8), places[name], tokens)
         for name, (data, offsets) in texts.items():
-            kernel = kernels().categories if self.columns[name] == "category" else kernels().words
-            kernel(data, offsets, prefixes[name], places[name], tokens)
+            add = add_categories if self.columns[name] == "category" else add_words
+            add(data, offsets, prefixes[name], places[name], tokens)
         return tokens
 
     def rows_of(self, tokens: Tokens, rows: int, places: Mapping[str, int] | None = None) -> CSR:
@@ -196,8 +206,8 @@ class Encoder:
                 if a in numbers and b in numbers:
                     squares = a == b and self.columns.get(a) == "number"
                     pair = (numbers[a], numbers[b], squares)
-                    product = new_tokens(*kernels().room_to_cross(tokens, order, starts, *pair))
-                    kernels().cross(tokens, order, starts, *pair, product)
+                    product = new_tokens(*room_to_cross(tokens, order, starts, *pair))
+                    cross(tokens, order, starts, *pair, product)
                     extra.append(product)
             tokens, order, starts = self._arranged(_joined([tokens, *extra]), rows)
         mask = 0 if self.bits is None else (1 << self.bits) - 1
@@ -206,7 +216,7 @@ class Encoder:
     def _arranged(self, tokens: Tokens, rows: int) -> tuple[Tokens, Any, Any]:
         count = int(tokens.size[END])
         order, starts = np.empty(count, np.int64), np.empty(rows + 1, np.int64)
-        kernels().arrange(tokens.row[:count], rows, order, starts)
+        arrange(tokens.row[:count], rows, order, starts)
         return tokens, order, starts
 
     # ---- save and load ----

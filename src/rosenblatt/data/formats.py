@@ -12,9 +12,7 @@ from .errors import BadData
 from .json_lines import JsonReader, sniff_json
 from .parquet import ParquetReader
 from .sources import Buffers, Opened
-from .svmlight import SvmlightReader
 from .tables import plan
-from .vw import VwReader
 
 FORMATS = ("svmlight", "csv", "tsv", "parquet", "vw", "jsonl")
 
@@ -101,10 +99,14 @@ def make_reader(
             f"The model has learned from {words[encoder.family]} and takes such files; got {format}. Convert the file."
         )
     options: dict[str, Any] = {"bits": bits, "interactions": interactions, "standardize": standardize}
-    if format == "svmlight":
+    if format == "svmlight":  # its table of shapes, and compiled code, are loaded when they are needed
+        from .svmlight import SvmlightReader
+
         encoder = encoder or Encoder(family, first_column=int(bool(one_based)), **options)
         return SvmlightReader(encoder, buffers, labelled)
     if format == "vw":
+        from .vw import VwReader
+
         return VwReader(encoder or Encoder(family, **options), buffers)
     if format == "parquet":
         return ParquetReader.of(source, encoder, buffers.size, label, types, labelled, options)

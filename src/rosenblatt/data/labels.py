@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import kernels
+from rosenblatt.engine.text.tables import label_codes
+
 from .errors import BadData
 
 Codes = NDArray[np.int64]
@@ -27,7 +28,7 @@ class NumberLabels:
         codes = np.empty(values.size, np.int64)
         done, count = 0, len(self.values)
         while done < values.size:
-            done, count = kernels().label_codes(values, self._known, count, self._slots, codes, done)
+            done, count = label_codes(values, self._known, count, self._slots, codes, done)
             if done < values.size:
                 self._grow(count)
         for value in self._known[len(self.values) : count].tolist():
@@ -42,8 +43,8 @@ class NumberLabels:
     def _grow(self, count: int) -> None:
         known = self._known[:count]
         self._slots = np.zeros(4 * self._slots.size, np.int64)
-        self._known = np.empty(self._slots.size // 2)  # the kernel stops when half of the slots are taken
-        kernels().label_codes(known, self._known, 0, self._slots, np.empty(known.size, np.int64), 0)
+        self._known = np.empty(self._slots.size // 2)  # `label_codes` stops when half of the slots are used
+        label_codes(known, self._known, 0, self._slots, np.empty(known.size, np.int64), 0)
 
 
 class TextLabels:

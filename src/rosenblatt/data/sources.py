@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.engine.text.numbers import PADDING
+
 from .errors import BadData
-from .numbers import PADDING
 
 LINE_LIMIT = 1 << 26
 """A line of text may have so many bytes (64 MiB): memory stays bounded whatever the file holds."""
@@ -49,6 +50,13 @@ class Block(NamedTuple):
                 "instance with iconv -f latin1 -t utf-8.",
                 line=self.memory.count(b"\n", 0, error.start) + 1,
             ) from None
+
+    def word_at(self, place: int) -> str:
+        """The word at a place of the text, up to the next blank; long words are shortened."""
+        start = max(self.memory.rfind(separator, 0, place) for separator in (b" ", b"\n", b"\t")) + 1
+        words = bytes(self.memory[start : min(place + 60, self.size)]).split(None, 1)
+        text = words[0].decode("utf-8", "replace") if words else ""
+        return text if len(text) <= 40 else text[:40] + "…"
 
 
 def expand(paths: str | Path | Sequence[str | Path]) -> list[str]:

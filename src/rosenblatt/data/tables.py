@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.engine.text.tokens import Tokens
+
 from .batch import Batch
 from .encoder import KINDS, Encoder
 from .errors import BadData
 from .labels import NumberLabels, TextLabels
-from .words import Tokens
 
 LABEL_NAMES = ("label", "target", "class", "y")
 MISSING = ["", "NA", "N/A", "NaN", "nan", "na", "n/a", "null", "NULL", "None", "none", "?"]

@@ -1,120 +1,31 @@
-"""Names of features and their numbers: an open table that keeps the bytes of each name, so that no two are ever confused."""
+"""Names of features and their numbers."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numba import njit, uint64
+from numpy.typing import NDArray
 
-from .compiled import kernels
-from .numbers import PADDING, load8
-from .ordering import tidy_row
+from rosenblatt.engine.text.numbers import PADDING
+from rosenblatt.engine.text.tokens import END, Tokens, number_tokens, rehash, slot_of
+
 from .sources import Spare
-from .words import END, hash_bytes
-
-NOGIL = {"nogil": True, "error_model": "numpy"}
 
 
-@njit(nogil=True, forceinline=True)
-def _equal(a: Any, i: Any, b: Any, j: Any, length: Any) -> Any:
-    """Whether two pieces of text are equal, eight bytes at a time; both have padding behind them."""
-    while length > uint64(8):
-        if load8(a, i) != load8(b, j):
-            return False
-        i += uint64(8)
-        j += uint64(8)
-        length -= uint64(8)
-    if length == uint64(0):
-        return True
-    return (load8(a, i) ^ load8(b, j)) << (uint64(64) - (length << uint64(3))) == uint64(0)
+def _token_arrays(count: int, room: int) -> tuple[NDArray[Any], ...]:
+    row, column, length = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
+    start, hashes, value = np.empty(count, np.int64), np.empty(count, np.uint64), np.empty(count)
+    return row, column, start, length, hashes, value, np.empty(room + PADDING, np.uint8), np.empty(2, np.int64)
 
 
-@njit(nogil=True, forceinline=True)
-def _find(text: Any, start: Any, length: Any, h: Any, slots: Any, ends: Any, store: Any) -> Any:
-    """The slot of a name: its own, or the empty one where it belongs. A slot has 32 bits of the hash, and the place plus one."""
-    mask = uint64(slots.size - 1)
-    slot = h & mask
-    tag = h >> uint64(32)
-    while slots[slot] != uint64(0):
-        if slots[slot] >> uint64(32) == tag:
-            place = (slots[slot] & uint64(0xFFFFFFFF)) - uint64(1)
-            begin = uint64(ends[place])
-            if uint64(ends[place + uint64(1)]) - begin == length and _equal(store, begin, text, start, length):
-                return slot
-        slot = (slot + uint64(1)) & mask
-    return slot
+_SPARE = Spare(_token_arrays)
 
 
-@njit(**NOGIL)
-def slot_of(text: Any, start: Any, length: Any, slots: Any, ends: Any, store: Any) -> Any:
-    """The number of a name, or -1."""
-    h = hash_bytes(text, start, length)
-    slot = _find(text, uint64(start), uint64(length), h, slots, ends, store)
-    return np.int64(slots[slot] & uint64(0xFFFFFFFF)) - 1
-
-
-@njit(**NOGIL)
-def rehash(slots: Any, ends: Any, store: Any, count: Any) -> None:
-    """Fill an empty table with the names that are stored."""
-    mask = uint64(slots.size - 1)
-    for place in range(uint64(count)):
-        begin = uint64(ends[place])
-        h = hash_bytes(store, begin, uint64(ends[place + uint64(1)]) - begin)
-        slot = h & mask
-        while slots[slot] != uint64(0):
-            slot = (slot + uint64(1)) & mask
-        slots[slot] = h >> uint64(32) << uint64(32) | (place + uint64(1))
-
-
-@njit(**NOGIL)
-def number_tokens(
-    tokens: Any, order: Any, starts: Any, slots: Any, ends: Any, store: Any, count: Any,
-    mask: Any, grow: Any, indptr: Any, indices: Any, values: Any, begin: Any,
-) -> Any:  # fmt: skip
-    """Tokens to sorted CSR rows, from row `begin` on: by hash if there is a mask, else by the vocabulary, which may grow.
-
-    Gives the row at which there was no room for what it could add (the caller makes room and goes on), and the names known.
-    """
-    mask = uint64(mask)
-    k = uint64(indptr[begin])
-    for row in range(uint64(begin), uint64(starts.size - 1)):
-        first, last = uint64(starts[row]), uint64(starts[row + uint64(1)])
-        if grow:
-            room = uint64(0)
-            for p in range(first, last):
-                room += uint64(tokens.length[uint64(order[p])])
-            new = uint64(count) + last - first
-            if uint64(2) * new > uint64(slots.size) or new >= uint64(ends.size):
-                return np.int64(row), count
-            if uint64(ends[uint64(count)]) + room + uint64(PADDING) > uint64(store.size):
-                return np.int64(row), count
-        start, highest = k, np.int64(-1)
-        ordered: Any = True
-        for p in range(first, last):
-            t = uint64(order[p])
-            if mask:
-                index = np.int64(tokens.hash[t] & mask)
-            else:
-                at, length, h = uint64(tokens.start[t]), uint64(tokens.length[t]), tokens.hash[t]
-                slot = _find(tokens.text, at, length, h, slots, ends, store)
-                if slots[slot] == uint64(0):
-                    if not grow:
-                        continue
-                    end = uint64(ends[uint64(count)])
-                    for b in range(length):
-                        store[end + b] = tokens.text[at + b]
-                    count += 1
-                    ends[uint64(count)] = end + length
-                    slots[slot] = h >> uint64(32) << uint64(32) | uint64(count)
-                index = np.int64(slots[slot] & uint64(0xFFFFFFFF)) - 1
-            ordered &= index > highest
-            highest = index
-            indices[k], values[k] = index, tokens.value[t]
-            k += uint64(1)
-        if not ordered:
-            k = tidy_row(indices, values, start, k)
-        indptr[row + uint64(1)] = k
-    return np.int64(starts.size - 1), count
+def new_tokens(count: int, room: int) -> Tokens:
+    """Arrays for up to `count` tokens whose names have up to `room` bytes; no token is in them yet."""
+    tokens = Tokens(*_SPARE.take(count, room))
+    tokens.size[:] = 0
+    return tokens
 
 
 def _rows(rows: int, entries: int) -> tuple[Any, ...]:
@@ -145,7 +56,7 @@ class Vocabulary:
 
     def _make_table(self) -> None:
         self.slots = np.zeros(1 << max(7, (2 * self.ends.size - 1).bit_length()), np.uint64)
-        kernels().rehash(self.slots, self.ends, self.store, self.count)
+        rehash(self.slots, self.ends, self.store, self.count)
 
     def __len__(self) -> int:
         return self.count
@@ -162,7 +73,7 @@ class Vocabulary:
         """The number of a name, or -1."""
         text = name.encode("utf-8", "surrogatepass")
         padded = np.frombuffer(text + bytes(PADDING), np.uint8).copy()
-        return int(kernels().slot_of(padded, 0, len(text), self.slots, self.ends, self.store))
+        return int(slot_of(padded, 0, len(text), self.slots, self.ends, self.store))
 
     def number(self, tokens: Any, order: Any, starts: Any, mask: int, grow: bool) -> tuple[Any, Any, Any]:
         """The (indptr, indices, values) of tokens; with `grow` new names are added."""
@@ -172,7 +83,7 @@ class Vocabulary:
         indptr[0] = 0
         row, rows = 0, starts.size - 1
         while True:
-            row, self.count = kernels().number_tokens(
+            row, self.count = number_tokens(
                 tokens, order, starts, self.slots, self.ends, self.store, self.count,
                 mask, grow, indptr, indices, values, row,
             )  # fmt: skip

@@ -16,14 +16,13 @@ import scipy.sparse as sp
 
 from rosenblatt.dual._threads import in_row_threads
 from rosenblatt.dual.rows import Array, Block, Floats
-from rosenblatt.engine.jit import compiled
+from rosenblatt.engine.dual import power
 
 KERNELS = ("poly", "rbf", "linear", "sigmoid", "precomputed")
 
 _EXACT_FLOAT32 = 2.0**48  # (2**24)**2: the square of the largest inner product that float32 holds exactly
 _DENSE_SHARE = 0.05  # above this share of non-zeros a dense product beats a sparse one
 _DENSE_WIDTH = 20_000  # beyond this many features a block is never made dense
-_STRIP = 1024  # elements of a row that stay in the first-level cache while they are raised to a power
 
 
 class Kernel(Protocol):
@@ -63,21 +62,6 @@ def _widened(rows: Any, width: int) -> Any:
     return sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], width))
 
 
-@compiled()
-def _power(products: Array, gamma: float, coef0: float, degree: int, out: Floats) -> None:
-    """out = (gamma * products + coef0) ** degree, strip by strip so that a strip stays in cache."""
-    base = np.empty(_STRIP)
-    for i in range(np.uint64(products.shape[0])):
-        for start in range(np.uint64(0), np.uint64(products.shape[1]), np.uint64(_STRIP)):
-            size = min(np.uint64(_STRIP), np.uint64(products.shape[1]) - start)
-            for j in range(size):
-                base[j] = gamma * products[i, start + j] + coef0
-                out[i, start + j] = base[j]
-            for _ in range(degree - 1):
-                for j in range(size):
-                    out[i, start + j] *= base[j]
-
-
 @dataclass(frozen=True)
 class Polynomial:
     """(gamma x·z + coef0)^degree; Freund & Schapire's kernel with gamma = coef0 = 1."""
@@ -92,7 +76,7 @@ class Polynomial:
         out = np.empty(products.shape)
 
         def part(start: int, stop: int) -> None:
-            _power(products[start:stop], self.gamma, self.coef0, self.degree, out[start:stop])
+            power(products[start:stop], self.gamma, self.coef0, self.degree, out[start:stop])
 
         in_row_threads(part, len(a), out.size)
         return out

@@ -15,8 +15,8 @@ from rosenblatt.dual.functions import Kernel, make_kernel
 from rosenblatt.dual.machine import Machine, columns_for
 from rosenblatt.dual.readouts import coefficients, decide, linear_scores
 from rosenblatt.dual.rows import Block, Floats, Integers
-from rosenblatt.dual.schemes import ON_ZERO, SCHEMES, OnZero
 from rosenblatt.dual.training import BLOCK_SIZE, learn_stream
+from rosenblatt.engine.dual import ON_ZERO, SCHEMES, OnZero
 from rosenblatt.model.scores import margins
 
 # Overflow is found in the scores and raised as an error: NumPy need not warn of it first.

@@ -12,8 +12,7 @@ import numpy as np
 from rosenblatt.dual.functions import Kernel
 from rosenblatt.dual.machine import Machine
 from rosenblatt.dual.rows import Block, Floats, Integers
-from rosenblatt.dual.schemes import correction
-from rosenblatt.engine.jit import compiled
+from rosenblatt.engine.dual import learn_block
 
 TILE = 4096  # support rows per matrix product: bounds memory to block size x TILE kernel values
 
@@ -26,53 +25,6 @@ class NotFiniteError(ValueError):
             f"{what} of KernelPerceptron must be finite numbers; got NaN or infinity. "
             "Scale the features down, lower `degree` or `gamma`, or check the kernel function; the model is unchanged."
         )
-
-
-@compiled()
-def learn_block(
-    scores: Floats,
-    gram: Floats,
-    y: Integers,
-    weight: Floats,
-    scheme: int,
-    on_zero: int,
-    position: Integers,
-    taus: Floats,
-    seen: Floats,
-) -> tuple[int, int]:
-    """Visit a block in order; return (number of updates, number of mistakes), or -1 updates if a score is not finite.
-
-    Parameters
-    ----------
-    scores : array of shape (B, K), changed in place
-        Scores as of the block's start; afterwards those as of its end.
-    gram : array of shape (B, B)
-        Kernel values of the block with itself.
-    position, taus, seen : arrays for the answer
-        Which example each update was for, what it added to each class, and the scores it saw.
-    """
-    updates = 0
-    mistakes = 0
-    tau = np.empty(scores.shape[1])
-    for i in range(np.uint64(scores.shape[0])):
-        for k in range(scores.shape[1]):
-            if not np.isfinite(scores[i, k]):
-                return -1, 0
-        wrong = correction(scores[i], y[i], scheme, on_zero, tau)
-        if wrong == 0:
-            continue
-        mistakes += wrong
-        position[updates] = i
-        taus[updates] = tau * weight[i]
-        seen[updates] = scores[i]
-        updates += 1
-        for k in range(np.uint64(scores.shape[1])):
-            if tau[k] != 0.0:
-                step = tau[k] * weight[i]
-                # Earlier examples are corrected too: their scores are kept for the next epoch.
-                for j in range(np.uint64(scores.shape[0])):
-                    scores[j, k] += step * gram[i, j]
-    return updates, mistakes
 
 
 def add_scores(kernel: Kernel, block: Block, machine: Machine, scores: Floats) -> None:

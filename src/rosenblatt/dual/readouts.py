@@ -15,9 +15,8 @@ from rosenblatt.dual._threads import in_row_threads
 from rosenblatt.dual.functions import Kernel
 from rosenblatt.dual.machine import Machine
 from rosenblatt.dual.online import TILE, NotFiniteError
-from rosenblatt.dual.rows import Block, Floats, Integers
-from rosenblatt.dual.schemes import Scheme
-from rosenblatt.engine.jit import compiled
+from rosenblatt.dual.rows import Block, Floats
+from rosenblatt.engine.dual import Scheme, vote_classes, vote_signs
 
 READOUTS = ("last", "average", "vote")
 
@@ -76,48 +75,6 @@ def coefficients(machine: Machine, readout: str, normalize: bool = False) -> Flo
     return total
 
 
-@compiled()
-def _vote_signs(values: Floats, rows: Integers, taus: Floats, counts: Floats, votes: Floats) -> bool:
-    """Votes of every weight vector's sign, for each column; False if a score is not finite."""
-    columns = np.uint64(taus.shape[1])
-    score = np.empty(taus.shape[1])
-    for i in range(np.uint64(values.shape[0])):
-        score[:] = 0.0
-        for e in range(np.uint64(rows.shape[0])):
-            value = values[i, np.uint64(rows[e])]
-            for k in range(columns):
-                score[k] += taus[e, k] * value
-                sign = (1.0 if score[k] > 0.0 else 0.0) - (1.0 if score[k] < 0.0 else 0.0)
-                votes[i, k] += counts[e] * sign
-        if not np.isfinite(score).all():
-            return False
-    return True
-
-
-@compiled()
-def _vote_classes(values: Floats, rows: Integers, taus: Floats, counts: Floats, votes: Floats) -> bool:
-    """Votes of every weight vector for its highest-scoring class; False if a score is not finite."""
-    columns = taus.shape[1]
-    score = np.empty(taus.shape[1])
-    for i in range(np.uint64(values.shape[0])):
-        score[:] = 0.0
-        for e in range(np.uint64(rows.shape[0])):
-            value = values[i, np.uint64(rows[e])]
-            best = 0
-            tied = False
-            for k in range(columns):
-                score[k] += taus[e, k] * value
-                if k > 0 and score[k] >= score[best]:
-                    tied = score[k] == score[best]
-                    if not tied:
-                        best = k
-            if not tied:
-                votes[i, best] += counts[e]
-        if not np.isfinite(score).all():
-            return False
-    return True
-
-
 def _vote(machine: Machine, kernel: Kernel, block: Block) -> Floats:
     """Shares of the votes for one block."""
     support = len(machine.rows)
@@ -127,7 +84,7 @@ def _vote(machine: Machine, kernel: Kernel, block: Block) -> Floats:
         values[:, start:stop] = kernel(block, machine.rows.slice(start, stop))
     votes = np.zeros((len(block), machine.columns))
     rows, taus, counts = machine.event_row.view, machine.event_tau.view, survival_counts(machine)
-    count = _vote_signs if machine.columns == 1 or machine.scheme == Scheme.OVR else _vote_classes
+    count = vote_signs if machine.columns == 1 or machine.scheme == Scheme.OVR else vote_classes
     finite: list[bool] = []
 
     def part(start: int, stop: int) -> None:

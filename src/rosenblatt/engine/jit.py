@@ -11,7 +11,7 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +19,7 @@ import numba
 from numba.core.caching import FunctionCache
 from numba.extending import overload
 
-__all__ = [
-    "ENTRY",
-    "LOOP",
-    "NOGIL",
-    "VERB",
-    "cache_folder",
-    "checked",
-    "compiled",
-    "hash_sources",
-    "named",
-    "uncollected",
-    "verb",
-]
+__all__ = ["ENTRY", "LOOP", "NOGIL", "VERB", "cache_folder", "checked", "compiled", "named", "uncollected", "verb"]
 
 NOGIL = {"nogil": True, "no_cfunc_wrapper": True}
 """Release the GIL, and make no entry for C, which took a fifth of the time to compile."""
@@ -83,15 +71,15 @@ def named(name: str) -> Callable[[Any], Any]:
     return decorate
 
 
-def hash_sources(paths: Iterable[Path]) -> str:
-    """A short hash of some source files and of the compiler."""
+def _hash_sources() -> str:
+    """A short hash of the engine's sources and of the compiler."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for path in paths:
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-VERSION = hash_sources(sorted(Path(__file__).parent.rglob("*.py")))  # on import, so that it belongs to the running code
+VERSION = _hash_sources()  # on import, so that it belongs to the running code
 """The hash of the engine."""
 
 
@@ -149,13 +137,16 @@ def checked(dispatcher: Any) -> Any:
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function of the engine when it is first called, and keep the machine code on disk."""
+    """Compile a function that Python calls, when it is first called, and keep the machine code on disk.
+
+    Functions that only compiled code calls are plain ``njit``: their code is part of their callers'.
+    """
 
     def decorate(function: Callable[..., Any]) -> Any:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(cache_folder())
         try:  # Numba asks for the folder now, not when it compiles
-            return checked(numba.njit(cache=True, nogil=True, **options)(function))
+            return checked(numba.njit(cache=True, **(NOGIL | options))(function))
         finally:
             numba.config.CACHE_DIR = before
 

@@ -237,7 +237,7 @@ def kernel_from_values(values: Values, kernel: Any, features: int) -> Any:
     from rosenblatt.dual.machine import Machine
     from rosenblatt.dual.model import KernelModel, Settings
     from rosenblatt.dual.rows import Block
-    from rosenblatt.dual.schemes import OnZero
+    from rosenblatt.engine.dual import OnZero
 
     settings = dict(values["settings"])
     _check(settings["kernel"] is None or isinstance(settings["kernel"], str), "the kernel")

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from rosenblatt.theory import kernels
+from rosenblatt.engine.separation import combine, lowest, settle, take_in
 from rosenblatt.theory.problem import Floats, Integers, Problem
 
 Reason: TypeAlias = Literal["separated", "zero", "optimal", "stalled", "out of steps"]
@@ -122,14 +122,14 @@ class _Corral:
         self.factor = np.zeros((64, 64))
         shape = (problem.blocks, problem.width)
         self.work = (np.empty(shape), np.empty(shape))
-        kernels.combine(self.arrays, self.rows, 1, self.weights, self.work[0])
+        combine(self.arrays, self.rows, 1, self.weights, self.work[0])
         self.x = self.work[0].ravel().copy()
         self.factor[0, 0] = np.sqrt(self.x @ self.x + self.scale**2)
 
     def lowest(self) -> tuple[int, float]:
         """The row with the smallest ⟨z, x⟩ of all, and that number."""
         if not self.by_blas:
-            row, score = kernels.lowest(self.arrays, self.x.reshape(self.work[0].shape))
+            row, score = lowest(self.arrays, self.x.reshape(self.work[0].shape))
             return int(row), float(score)
         scores = self.problem.scores(self.x)
         row = int(np.argmin(scores))
@@ -143,7 +143,7 @@ class _Corral:
             self.weights = np.resize(self.weights, 2 * size)
             self.factor = np.pad(self.factor, (0, size))
         self.rows[size], self.weights[size] = row, 0.0
-        if not kernels.take_in(self.arrays, self.scale, self.rows, size, self.factor, self.work):
+        if not take_in(self.arrays, self.scale, self.rows, size, self.factor, self.work):
             return False
         self.size += 1
         return True
@@ -151,7 +151,7 @@ class _Corral:
     def settle(self, careful: bool) -> None:
         """Move x to the nearest point of the affine hull, dropping rows until it lies inside the convex hull."""
         x = np.empty_like(self.work[0])
-        self.size = kernels.settle(
+        self.size = settle(
             self.arrays, self.scale, careful, NOTHING, self.rows, self.weights, self.size, self.factor, self.work, x
         )
         self.x = x.ravel()

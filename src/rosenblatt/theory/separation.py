@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rosenblatt.theory import kernels
+from rosenblatt.engine.separation import perceptron
 from rosenblatt.theory.certificate import Certificate, inseparable, separable, undecided
 from rosenblatt.theory.enclosure import vanishing_combination
 from rosenblatt.theory.exact import CHUNK, integer_rows, null_combination, squared_length, to_floats, to_integers
@@ -142,7 +142,7 @@ def _perceptron_separator(scaled: Scaled) -> tuple[int, ...] | None:
     w = np.zeros((problem.blocks, problem.width))
     rows = problem.arrays()
     work = (rows[0].size + EXAMPLE_WORK * problem.examples) * problem.blocks
-    kernels.perceptron(rows, min(max(PERCEPTRON_EPOCHS, PERCEPTRON_WORK // work), 100), w)
+    perceptron(rows, min(max(PERCEPTRON_EPOCHS, PERCEPTRON_WORK // work), 100), w)
     return _checked(scaled, w.ravel())
 
 

@@ -5,8 +5,8 @@ import numpy as np
 from rosenblatt.dual.budgets.slots import BudgetMachine
 from rosenblatt.dual.model import QUIET, KernelModel
 from rosenblatt.dual.rows import Block, Floats, Integers
-from rosenblatt.dual.schemes import Scheme
 from rosenblatt.dual.training import Epochs
+from rosenblatt.engine.dual import Scheme
 from rosenblatt.model.scores import margins
 
 from .history import Epoch

@@ -13,37 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rosenblatt.dual.budgets.slots import BudgetMachine, State, Task, slot_scores
-from rosenblatt.dual.rows import Floats
-from rosenblatt.dual.schemes import correction
-from rosenblatt.engine.jit import compiled
-
-
-@compiled()
-def learn_block(task: Task, slots: State, draws: Floats) -> tuple[int, int, int]:
-    """Learn one block; return (slots used, mistakes, updates)."""
-    values, y, weight, scheme, on_zero = task
-    column, coef, used, budget = slots
-    old = used
-    mistakes = 0
-    updates = 0
-    scores, tau = np.empty(coef.shape[1]), np.empty(coef.shape[1])
-    for i in range(values.shape[0]):
-        if not slot_scores(values[i], column, coef, used, scores):
-            return -1, 0, 0
-        wrong = correction(scores, y[i], scheme, on_zero, tau)
-        if wrong == 0:
-            continue
-        mistakes += wrong
-        updates += 1
-        if used < budget:
-            slot = used
-            used += 1
-        else:
-            slot = int(draws[i] * budget)
-        column[slot] = old + i
-        coef[slot] = tau * weight[i]
-    return used, mistakes, updates
+from rosenblatt.dual.budgets.slots import BudgetMachine, State, Task
+from rosenblatt.engine.dual import learn_random
 
 
 class RandomEviction(BudgetMachine):
@@ -57,7 +28,7 @@ class RandomEviction(BudgetMachine):
         """Learn one block."""
         state = self.generator.bit_generator.state
         draws = self.generator.random(len(task[1]))
-        used, mistakes, updates = learn_block(task, slots, draws)
+        used, mistakes, updates = learn_random(task, slots, draws)
         if used < 0:
             self.generator.bit_generator.state = state
         self.n_updates += updates

@@ -17,25 +17,13 @@ from rosenblatt.dual.functions import Kernel
 from rosenblatt.dual.machine import columns_for, spread
 from rosenblatt.dual.online import TILE, NotFiniteError
 from rosenblatt.dual.rows import Block, Floats, Integers
-from rosenblatt.dual.schemes import OnZero, Scheme
-from rosenblatt.engine.jit import compiled
+from rosenblatt.engine.dual import OnZero, Scheme
 
 Task: TypeAlias = tuple[Floats, Integers, Floats, int, int]
 """A block to learn: its kernel values with the slots and with itself, of shape (B, old + B), labels, weights, scheme, on_zero."""
 
 State: TypeAlias = tuple[Integers, Floats, int, int]
 """The slots: `column` and `coef`, with room for those after the block and changed in place, how many are used, the budget."""
-
-
-@compiled()
-def slot_scores(values: Floats, column: Integers, coef: Floats, used: int, scores: Floats) -> bool:
-    """Scores of one example from its row of kernel values; False if one is not finite."""
-    scores[:] = 0.0
-    for s in range(np.uint64(used)):
-        value = values[np.uint64(column[s])]
-        for k in range(np.uint64(coef.shape[1])):
-            scores[k] += coef[s, k] * value
-    return bool(np.isfinite(scores).all())
 
 
 class Slots:

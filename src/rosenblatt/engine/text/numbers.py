@@ -1,10 +1,10 @@
-"""Decimal text to the nearest float64, in compiled code: what ``float(text)`` gives, at a gigabyte a second.
+"""Decimal text to the nearest float64: the result of ``float(text)``, at a gigabyte per second.
 
-A mantissa below 2**53 and a power of ten up to 22 are both exact floats, so one rounding is all
-there is (Clinger 1990); else the 128-bit product of Eisel and Lemire (Lemire 2021) decides, and where it cannot (more than
-nineteen digits, subnormal numbers, a tie that is too close) the caller is told to ask Python.
+A mantissa below 2**53 and a power of ten up to 22 are exact floats, so their quotient or product is rounded once (Clinger 1990).
+Otherwise the 128-bit product of Eisel and Lemire (Lemire 2021) is used. Where that is not certain (more than nineteen digits,
+subnormal numbers, near ties) the caller has to convert the text with Python.
 
-Numbers end at the first byte that does not belong to them, so a text must not end with a digit: blocks are padded.
+A number ends at the first byte that is not part of it, so a text must not end with a digit: blocks are padded.
 """
 
 from typing import Any
@@ -14,13 +14,13 @@ from llvmlite import ir
 from numba import njit, types, uint8, uint64
 from numba.extending import intrinsic
 
+from rosenblatt.engine.jit import NOGIL, VERB
+
 PADDING = 32
-"""So many bytes after the end of a text must be there to be read."""
+"""Number of readable bytes that must follow the end of a text."""
 
 GOOD, SLOW, BAD = 0, 1, 2
-"""What came of a number: its value; a number that Python must convert; not a number."""
-
-VERB = {"nogil": True, "forceinline": True, "error_model": "numpy"}
+"""Result of a conversion: the value; a number that Python must convert; not a number."""
 
 
 def _powers_of_five() -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -45,10 +45,10 @@ _TENS = np.array([10.0**k for k in range(32)])  # exact up to 22
 
 
 @intrinsic
-def load8(typing_context: Any, text: Any, at: Any) -> Any:
+def load8(typing_context, text, at):
     """The eight bytes of a uint8 array from `at` on, the first one lowest."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         address = builder.gep(array.data, [arguments[1]])
         loaded = builder.load(builder.bitcast(address, ir.IntType(64).as_pointer()))
@@ -59,10 +59,10 @@ def load8(typing_context: Any, text: Any, at: Any) -> Any:
 
 
 @intrinsic
-def _high_product(typing_context: Any, a: Any, b: Any) -> Any:
+def _high_product(typing_context, a, b):
     """The upper 64 bits of a product of two 64-bit numbers."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         wide = ir.IntType(128)
         product = builder.mul(*(builder.zext(argument, wide) for argument in arguments))
         return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
@@ -71,27 +71,27 @@ def _high_product(typing_context: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
-def _leading_zeros(typing_context: Any, a: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _leading_zeros(typing_context, a):
+    def generate(context, builder, signature, arguments):
         return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), generate
 
 
 @intrinsic
-def _float_of_bits(typing_context: Any, a: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _float_of_bits(typing_context, a):
+    def generate(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], ir.DoubleType())
 
     return types.float64(types.uint64), generate
 
 
-@njit(**VERB)
-def digits(text: Any, at: Any, total: Any) -> Any:
-    """Go on with a whole number by the digits from `at` on (modulo 2**64); gives it, and where they end.
+@njit(**VERB, error_model="numpy")
+def digits(text, at, total):
+    """Append the digits from `at` on to a whole number (modulo 2**64); return it and where the digits end.
 
-    The end is found by branches, digit after digit: the processor guesses them and runs ahead, where counting the digits of a
-    word in a calculation would make every number wait for the one before it (measured: half the speed).
+    Each digit is tested by a branch, which the processor predicts. Counting the digits of a word by arithmetic would make each
+    number wait for the one before it (measured: half the speed).
     """
     while True:
         digit = text[at] - uint8(48)
@@ -101,8 +101,8 @@ def digits(text: Any, at: Any, total: Any) -> Any:
         at += uint64(1)
 
 
-@njit(**VERB)
-def _unsigned(text: Any, at: Any) -> Any:
+@njit(**VERB, error_model="numpy")
+def _unsigned(text, at):
     start = at
     mantissa, at = digits(text, at, uint64(0))
     if text[at] == 46:
@@ -113,31 +113,31 @@ def _unsigned(text: Any, at: Any) -> Any:
     return np.float64(np.int64(mantissa)), at, at - start - uint64(1) <= uint64(18) and mantissa <= uint64(1 << 53)
 
 
-@njit(**VERB)
-def simple_number(text: Any, at: Any) -> Any:
-    """(value, where it ends, whether that holds) of a number with up to nineteen digits below 2**53 and no exponent.
+@njit(**VERB, error_model="numpy")
+def simple_number(text, at):
+    """(value, end, whether the value is exact) of a number with up to nineteen digits below 2**53 and no exponent.
 
-    Both the digits and the power of ten are exact floats then. What comes behind the end is for the caller to look at.
+    Both the digits and the power of ten are exact floats then. The caller has to check the byte at the end.
     """
-    # Two copies, so that the sign is guessed, too: skipping it in a calculation costs a fifth of the speed.
+    # Two copies, so that the processor predicts the sign: skipping it by arithmetic costs a fifth of the speed.
     if text[at] == 45:
         value, end, exact = _unsigned(text, at + uint64(1))
         return -value, end, exact
     return _unsigned(text, at)
 
 
-@njit(**VERB)
-def number(text: Any, at: Any) -> Any:
-    """(value, where it ends, GOOD | SLOW | BAD) of the decimal number that begins at `at`."""
+@njit(**VERB, error_model="numpy")
+def number(text, at):
+    """(value, end, GOOD | SLOW | BAD) of the decimal number that begins at `at`."""
     value, end, exact = simple_number(text, at)
     if exact and text[end] | 32 != 101:
         return value, end, GOOD
     return any_number(text, at)
 
 
-@njit(nogil=True, error_model="numpy")
-def any_number(text: Any, at: Any) -> Any:
-    """The same, without looking at the simple case first."""
+@njit(**NOGIL, error_model="numpy")
+def any_number(text, at):
+    """The same as `number`, without trying the simple case first."""
     begin = at
     negative = text[at] == 45
     if negative or text[at] == 43:
@@ -175,9 +175,9 @@ def any_number(text: Any, at: Any) -> Any:
     return (-value if negative else value), at, (GOOD if sure else SLOW)
 
 
-@njit(nogil=True, error_model="numpy")
-def _nearest(mantissa: Any, exponent: Any) -> Any:
-    """The float next to mantissa * 10**exponent, and whether that is certain (the algorithm of Eisel and Lemire)."""
+@njit(**NOGIL, error_model="numpy")
+def _nearest(mantissa, exponent):
+    """The float nearest to mantissa * 10**exponent, and whether that is certain (the algorithm of Eisel and Lemire)."""
     if mantissa == uint64(0) or exponent < -342 - 20:
         return 0.0, True
     if exponent > 308 or exponent < -342:

@@ -1,28 +1,27 @@
-"""Compiled loops of the separation problem: a perceptron run, and the algebra of Wolfe's algorithm.
+"""Loops of the separation problem: a perceptron run, and the algebra of Wolfe's algorithm.
 
-All take the rows as a tuple (values, indices, starts, target, stacked): the examples as a CSR matrix, or as a dense one
-with no indices, and what `Problem` says about them. Weights have one line per block. Answers are in floating point and
-prove nothing by themselves; `exact` checks them.
+All functions take the rows as a tuple (values, indices, starts, target, stacked): the examples as a CSR matrix, or as a dense
+one with no indices, the class of each, and whether the classes are one stacked problem. Weights have one row per block. The
+results are in floating point and prove nothing by themselves; `rosenblatt.theory.exact` checks them.
 
 A step of Wolfe's algorithm is three calls: `lowest`, `take_in` and `settle`.
 
-The matrix A has one column per row z of the corral, with the constant σ on top. Only the factor R of AᵀA = RᵀR is kept, and
-solves are corrected once with A itself: that makes R nearly as accurate as that of a full QR, without its memory.
+The matrix A has one column per row z of the corral, with the constant σ on top. Only the factor R of AᵀA = RᵀR is kept. Each
+solution is corrected once with A itself, which makes it nearly as accurate as that of a full QR, without its memory.
 """
 
-from __future__ import annotations
-
 import numpy as np
+from numba import njit
 
-from rosenblatt.engine.jit import compiled
+from rosenblatt.engine.jit import NOGIL, compiled
 
-# Sums may be reordered for speed: whatever comes out is checked exactly afterwards.
+# Sums may be reordered for speed, since the results are checked exactly afterwards.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@compiled(fastmath=_FAST)
-def _dot(values, indices, start, stop, block):  # type: ignore[no-untyped-def]
-    """Example · one block of weights."""
+@njit(**NOGIL, fastmath=_FAST)
+def _dot(values, indices, start, stop, block):
+    """Inner product of an example and one block of weights."""
     total = 0.0
     if indices.size == 0:
         row = values[start:stop]
@@ -34,9 +33,9 @@ def _dot(values, indices, start, stop, block):  # type: ignore[no-untyped-def]
     return total
 
 
-@compiled(fastmath=_FAST)
-def _add(values, indices, start, stop, factor, block):  # type: ignore[no-untyped-def]
-    """One block of weights += factor · example."""
+@njit(**NOGIL, fastmath=_FAST)
+def _add(values, indices, start, stop, factor, block):
+    """Add a multiple of an example to one block of weights."""
     if indices.size == 0:
         row = values[start:stop]
         for k in range(row.size):
@@ -47,7 +46,7 @@ def _add(values, indices, start, stop, factor, block):  # type: ignore[no-untype
 
 
 @compiled()
-def perceptron(rows, epochs, w):  # type: ignore[no-untyped-def]
+def perceptron(rows, epochs, w):
     """Run the perceptron from w of shape (blocks, width); return the mistakes of the last epoch."""
     values, indices, starts, target, stacked = rows
     blocks = w.shape[0]
@@ -83,7 +82,7 @@ def perceptron(rows, epochs, w):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def lowest(rows, w):  # type: ignore[no-untyped-def]
+def lowest(rows, w):
     """The row with the smallest ⟨z, w⟩, and that number."""
     values, indices, starts, target, stacked = rows
     blocks = w.shape[0]
@@ -105,8 +104,8 @@ def lowest(rows, w):  # type: ignore[no-untyped-def]
     return place, smallest
 
 
-@compiled()
-def _products(rows, corral, size, w, out):  # type: ignore[no-untyped-def]
+@njit(**NOGIL)
+def _products(rows, corral, size, w, out):
     """⟨z, w⟩ for the rows z of a corral."""
     values, indices, starts, target, stacked = rows
     for k in range(size):
@@ -120,8 +119,8 @@ def _products(rows, corral, size, w, out):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def combine(rows, corral, size, weights, w):  # type: ignore[no-untyped-def]
-    """Make w the combination of the rows of a corral."""
+def combine(rows, corral, size, weights, w):
+    """Set w to the combination of the rows of a corral."""
     values, indices, starts, target, stacked = rows
     w[:] = 0.0
     for k in range(size):
@@ -133,8 +132,8 @@ def combine(rows, corral, size, weights, w):  # type: ignore[no-untyped-def]
             _add(values, indices, starts[i], starts[i + 1], sign * weights[k], w[block])
 
 
-@compiled(fastmath=_FAST)
-def _solve_transposed(factor, size, right):  # type: ignore[no-untyped-def]
+@njit(**NOGIL, fastmath=_FAST)
+def _solve_transposed(factor, size, right):
     """Solve Rᵀy = right in place, R being upper triangular."""
     for i in range(size):
         right[i] /= factor[i, i]
@@ -144,8 +143,8 @@ def _solve_transposed(factor, size, right):  # type: ignore[no-untyped-def]
             rest[j] -= row[j] * value
 
 
-@compiled(fastmath=_FAST)
-def _solve(factor, size, right):  # type: ignore[no-untyped-def]
+@njit(**NOGIL, fastmath=_FAST)
+def _solve(factor, size, right):
     """Solve Ry = right in place, R being upper triangular."""
     for k in range(size):
         i = size - 1 - k
@@ -156,9 +155,9 @@ def _solve(factor, size, right):  # type: ignore[no-untyped-def]
         right[i] = total / factor[i, i]
 
 
-@compiled(fastmath=_FAST)
-def _drop_column(factor, size, position):  # type: ignore[no-untyped-def]
-    """Make R the factor of the matrix without one column: shift, then rotate the subdiagonal away."""
+@njit(**NOGIL, fastmath=_FAST)
+def _drop_column(factor, size, position):
+    """Update R after one column of the matrix is removed: shift, then rotate the subdiagonal to zero."""
     for i in range(size):
         for j in range(position, size - 1):
             factor[i, j] = factor[i, j + 1]
@@ -172,9 +171,9 @@ def _drop_column(factor, size, position):  # type: ignore[no-untyped-def]
             factor[i + 1, j] = cosine * lower - sine * upper
 
 
-@compiled(fastmath=_FAST)
-def _subtract(w, other):  # type: ignore[no-untyped-def]
-    """Make w the difference; return the square of its length."""
+@njit(**NOGIL, fastmath=_FAST)
+def _subtract(w, other):
+    """Subtract in place; return the squared length of the difference."""
     square = 0.0
     for c in range(w.shape[0]):
         line, its = w[c], other[c]
@@ -185,8 +184,8 @@ def _subtract(w, other):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def take_in(rows, scale, corral, size, factor, work):  # type: ignore[no-untyped-def]
-    """Extend R by the row corral[size]; false if that row depends on the others up to rounding."""
+def take_in(rows, scale, corral, size, factor, work):
+    """Extend R by the row corral[size]; return False if that row depends on the others up to rounding."""
     vector, part = work
     column, solved = np.zeros(size), np.empty(size)
     combine(rows, corral[size:], 1, np.ones(1), vector)
@@ -206,7 +205,7 @@ def take_in(rows, scale, corral, size, factor, work):  # type: ignore[no-untyped
             top -= scale * solved[k]
         combine(rows, corral, size, solved, part)
         remainder = _subtract(vector, part) + top * top
-        if remainder > 0.01 * whole:  # little was cancelled, so little was lost
+        if remainder > 0.01 * whole:  # little cancellation, so little rounding error
             break
     if remainder <= 1e-26 * whole:
         return False
@@ -218,10 +217,10 @@ def take_in(rows, scale, corral, size, factor, work):  # type: ignore[no-untyped
 
 
 @compiled()
-def settle(rows, scale, careful, nothing, corral, weights, size, factor, work, x):  # type: ignore[no-untyped-def]
+def settle(rows, scale, careful, nothing, corral, weights, size, factor, work, x):
     """Move x to the nearest point of the corral's affine hull, dropping rows until it lies inside the convex hull.
 
-    Returns the new size of the corral. A weight of at most `nothing` counts as 0.
+    Return the new size of the corral. A weight of at most `nothing` counts as 0.
     """
     part = work[0]
     goal, solved = np.empty(size), np.empty(size)
@@ -247,7 +246,7 @@ def settle(rows, scale, careful, nothing, corral, weights, size, factor, work, x
             for k in range(size):
                 goal[k] += solved[k]
                 total += goal[k]
-        # Walk towards it until the first weight reaches 0; what has no weight leaves.
+        # Move towards it until the first weight reaches 0; rows without weight are dropped.
         way, nearest = np.inf, -1
         for k in range(size):
             goal[k] /= total

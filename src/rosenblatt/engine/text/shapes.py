@@ -1,11 +1,11 @@
 """Entries ``index:value`` recognised by their shape, sixteen bytes at a time.
 
-Most entries of a file look like the one before: so many digits, a colon, so many digits, a point, so many digits, a blank. For
-each such shape there is a row of a table that says what every byte must be and where its digit belongs. One comparison of sixteen
-bytes then tells whether an entry has the same shape as the last one, and four instructions make its two numbers. The processor
-guesses that it has, and begins with the next entry before it knows; so only a change of shape takes time.
+Most entries of a file have the shape of the one before: the same numbers of digits before the colon, before the point and after
+it. A table has one row per shape, with the allowed range of each byte and the place of its digit. One comparison of sixteen bytes
+tells whether an entry has the same shape as the last one, and four instructions compute its two numbers. The processor predicts
+that the shape is the same and starts on the next entry, so only a change of shape takes time.
 
-Where the processor cannot move bytes about in this way no entry has a shape, and numbers are parsed digit by digit.
+On processors without the byte shuffle of SSE no entry has a shape, and numbers are parsed digit by digit.
 """
 
 from typing import Any
@@ -16,8 +16,10 @@ from numba import njit, types, uint64
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from rosenblatt.engine.jit import NOGIL
+
 NO_SHAPE, ANY_SHAPE = 0, 1
-"""The number that `shape_at` gives for none; and one to begin with."""
+"""The number for no shape, and that of some shape to start with."""
 
 _WIDTH, _DIGITS = 16, 8  # bytes looked at, digits that a number may have
 _WORD = ir.IntType(64)
@@ -26,18 +28,18 @@ _BYTES = ir.VectorType(ir.IntType(8), _WIDTH)
 _OFFSETS = {"least": 0, "spread": 16, "order": 32, "divisor": 48, "length": 56}
 _FORMATS = [(np.uint8, _WIDTH)] * 3 + [np.float64, np.uint64]
 _SHAPE = np.dtype({"names": list(_OFFSETS), "formats": _FORMATS, "offsets": list(_OFFSETS.values())})
-"""A byte fits if it lies between `least` and `least + spread`. `order` names the bytes that are the digits of the index, the last
-one at place 7, and those of the value, the last one at place 15; 128 stands for none. The value is its digits over `divisor`."""
+"""A byte fits if it is between `least` and `least + spread`. `order` has the places of the digits of the index, the last one at
+place 7, and of those of the value, the last one at place 15; 128 means none. The value is its digits divided by `divisor`."""
 
 
 def _table() -> tuple[NDArray[Any], NDArray[np.uint16]]:
     """All shapes that end within sixteen bytes, and their numbers.
 
-    A number is found by how many digits the index has, less one; whether there is a sign; how many digits the value has before a
-    point, less one; and how many behind it.
+    The number of a shape is looked up by the digits of the index, less one; whether there is a sign; the digits of the value
+    before the point, less one; and the digits after it.
     """
     numbers = np.zeros((_DIGITS, 2, _DIGITS, _DIGITS), np.uint16)
-    shapes = [np.zeros((), _SHAPE)]  # for no shape, never looked at
+    shapes = [np.zeros((), _SHAPE)]  # for no shape, never used
     for index, sign, whole, fraction in np.ndindex(numbers.shape):
         text = "0" * (index + 1) + ":" + "-" * sign + "0" * (whole + 1) + ("." + "0" * fraction if fraction else "")
         if whole + 1 + fraction > _DIGITS or len(text) >= _WIDTH:
@@ -60,40 +62,40 @@ SHAPES, _NUMBERS = _table()
 
 
 def _can_move_bytes(context: Any) -> bool:
-    """Whether the code is made for a processor that has the instructions used below."""
+    """Whether the code is compiled for a processor with the instructions used below."""
     triple, _, features = context.codegen().magic_tuple()
     return triple.startswith("x86_64") and "+sse4.1" in features.split(",")
 
 
 def _load(builder: Any, array: Any, at: Any, kind: Any = _BYTES) -> Any:
-    """Sixteen bytes of an array from `at` on, or what else is stored there."""
+    """Sixteen bytes of an array from `at` on, or another type stored there."""
     loaded = builder.load(builder.bitcast(builder.gep(array.data, [at]), kind.as_pointer()))
     loaded.align = 1
     return loaded
 
 
 def _lanes(bits: int, *repeated: int) -> Any:
-    """A constant of 128 bits: numbers of so many bits, repeated."""
+    """A constant of 128 bits: numbers of `bits` bits each, repeated."""
     count = 128 // bits
     return ir.Constant(ir.VectorType(ir.IntType(bits), count), list(repeated) * (count // len(repeated)))
 
 
 @intrinsic
-def shapes_work(typing_context: Any) -> Any:
-    """Whether entries can be read by their shape on this processor; known when the code is made."""
+def shapes_work(typing_context):
+    """Whether entries can be read by their shape on this processor; a constant in the compiled code."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         return context.get_constant(types.boolean, _can_move_bytes(context))
 
     return types.boolean(), generate
 
 
 @intrinsic
-def entry_of_shape(typing_context: Any, text: Any, at: Any, shapes: Any, shape: Any) -> Any:
-    """(whether it has the shape, index, value, length) of the entry that begins at `at`; the others hold only if it has."""
+def entry_of_shape(typing_context, text, at, shapes, shape):
+    """(whether it fits, index, value, length) of the entry that begins at `at`; the last three are valid only if it fits."""
     result = types.Tuple([types.boolean, types.uint64, types.float64, types.uint64])
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         if not _can_move_bytes(context):
             parts = [context.get_constant(kind, 0) for kind in result]
             return context.make_tuple(builder, result, parts)
@@ -127,10 +129,10 @@ def entry_of_shape(typing_context: Any, text: Any, at: Any, shapes: Any, shape: 
 
 
 @intrinsic
-def _other_than_digits(typing_context: Any, text: Any, at: Any) -> Any:
-    """A number whose bit k tells whether the byte at `at` + k is not a digit; all bits from 16 on are set."""
+def _other_than_digits(typing_context, text, at):
+    """A number whose bit k is set if the byte at `at` + k is not a digit; all bits from 16 on are set."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         above = builder.sub(_load(builder, array, arguments[1]), _lanes(8, ord("0")))
         others = builder.bitcast(builder.icmp_unsigned(">", above, _lanes(8, 9)), ir.IntType(_WIDTH))
@@ -140,18 +142,18 @@ def _other_than_digits(typing_context: Any, text: Any, at: Any) -> Any:
 
 
 @intrinsic
-def _lowest(typing_context: Any, bits: Any) -> Any:
+def _lowest(typing_context, bits):
     """The place of the lowest bit that is set."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), generate
 
 
-@njit(nogil=True, error_model="numpy")
-def shape_at(text: Any, at: Any) -> Any:
-    """(shape, length) of the entry that begins at `at`, to be tried; `NO_SHAPE` if none can fit."""
+@njit(**NOGIL, error_model="numpy")
+def shape_at(text, at):
+    """(shape, length) of the entry that begins at `at`, still to be tested; `NO_SHAPE` if none can fit."""
     one = uint64(1)
     others = _other_than_digits(text, at)
     index = _lowest(others)

@@ -1,0 +1,1 @@
+"""Parsers of text and the features made from it, one file per format."""
