@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rosenblatt.engine.multiclass import SCHEMES
-from rosenblatt.engine.step_call import ON_ZERO
+from rosenblatt.engine.loop import ON_ZERO
 
 __all__ = [
     "Declared", "OnlineParameters", "Parameter", "choice", "declarations", "defaults", "is_real", "parameter", "positive",
