@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-__all__ = ["arrow_without_pandas", "numba_without_linear_algebra", "unavailable"]
-
 
 @contextmanager
 def unavailable(name: str) -> Iterator[None]:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.codegen import load_module, step_source
 from rosenblatt.engine.state import since
-from rosenblatt.model.linear import Model, Rule
+from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import writable
+from rosenblatt.model.rule import Rule
 from rosenblatt.model.scores import predicted_classes
 from rosenblatt.training.loop import Block, smallest_margin
 from rosenblatt.training.order import VisitingOrder
@@ -22,8 +23,6 @@ from rosenblatt.training.schedule import Schedule
 from ._mixing import coordinates_of
 from ._partials import Note, Packed, Partial, packed_sums, size_of, unpack_into
 from ._shards import Shard
-
-__all__ = ["Judgement", "Order", "Recipe", "forget", "judge", "learn_each", "learn_shards", "place_of_worker"]
 
 Array = NDArray[Any]
 Parts = list[Array | Packed]

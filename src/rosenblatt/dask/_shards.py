@@ -13,15 +13,6 @@ from rosenblatt.model.matrix import Table, writable
 from rosenblatt.training.order import held_out
 from rosenblatt.training.schedule import Schedule
 
-__all__ = [
-    "Facts",
-    "Loaded",
-    "Shard",
-    "facts_of",
-    "same",
-    "settle",
-]
-
 Array = NDArray[Any]
 
 

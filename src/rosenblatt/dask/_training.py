@@ -28,8 +28,6 @@ from ._mixing import coordinates_of
 from ._nodes import group_of, nodes_of
 from ._partials import Partial, add_partials, changes, size_of
 
-__all__ = ["Trainer", "told"]
-
 Array = NDArray[Any]
 
 JOINS = 2

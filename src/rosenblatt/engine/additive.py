@@ -16,8 +16,6 @@ from .multiclass import share
 from .rows import add, add_columns, norm_above, squared_norm
 from .state import DONE, OUT_OF_SCALE, REFUSED
 
-__all__ = ["decide", "decide_together", "move", "move_columns"]
-
 SMALL, LARGE = 1e-200, 1e200  # linked weights beyond these are scaled by the model before they overflow or vanish
 ONE = (np.ones(1),)  # the bias feature, as a row
 

@@ -33,20 +33,6 @@ from rosenblatt.engine.jit import cache_folder, checked, uncollected
 from rosenblatt.engine.simd import intrinsic
 from rosenblatt.engine.state import Additive, Asked, Committee, Diagonal, Full, Scaled
 
-__all__ = [
-    "Kernels",
-    "asks_for",
-    "compile_step",
-    "is_second_order",
-    "is_shrinking",
-    "kind_of_step",
-    "load_module",
-    "number_of",
-    "pair_of",
-    "step_parameters",
-    "step_source",
-]
-
 Step = Callable[..., Any]
 Kernels = types.ModuleType
 """A generated module."""

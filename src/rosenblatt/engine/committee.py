@@ -15,8 +15,6 @@ from .rows import add_columns, dots, row, squared_norm
 from .scaled import grown, rescale
 from .state import BAD_VALUE, DONE
 
-__all__ = ["many_classes"]
-
 
 @njit(**NOGIL)
 def move(weights: Any, scales: Any, own: Any, norm: Any, moved: Any, feature: Any) -> None:

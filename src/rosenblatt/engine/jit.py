@@ -19,8 +19,6 @@ import numba
 from numba.core.caching import FunctionCache
 from numba.extending import overload
 
-__all__ = ["ENTRY", "LOOP", "NOGIL", "VERB", "cache_folder", "checked", "compiled", "named", "uncollected", "verb"]
-
 NOGIL = {"nogil": True, "no_cfunc_wrapper": True}
 """Release the GIL, and make no entry for C, which took a fifth of the time to compile."""
 

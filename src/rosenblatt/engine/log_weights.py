@@ -9,8 +9,6 @@ from numba import njit, uint64
 from .jit import NOGIL, verb
 from .rows import is_dense, unsigned
 
-__all__ = ["BALANCED", "EXP", "IDENTITY", "linked", "refresh", "refresh_columns"]
-
 IDENTITY, EXP, BALANCED = 0, 1, 2
 """Links: the weights are what is added up, or its exponential, or the difference of a balanced pair of exponentials."""
 

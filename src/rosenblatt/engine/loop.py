@@ -24,8 +24,6 @@ from .state import (
     COUNTERS,
     DONE,
     LOG_FULL,
-    ON_ZERO,
-    OUT_OF_SCALE,
     REFUSED,
     RUN,
     RUN_REACHED,
@@ -41,17 +39,6 @@ from .state import (
     settle_tie,
     unpack,
 )
-
-__all__ = [
-    "BAD_VALUE",
-    "DONE",
-    "LOG_FULL",
-    "ON_ZERO",
-    "OUT_OF_SCALE",
-    "RUN_REACHED",
-    "Passes",
-    "passes_of",
-]
 
 _CODE = {Additive: additive, Scaled: scaled, Diagonal: second_order, Full: second_order}
 

@@ -10,8 +10,6 @@ from numba import njit, uint64
 
 from .jit import NOGIL
 
-__all__ = ["ALL", "MAX", "ONE_VS_REST", "PROPORTIONAL", "SCHEMES", "UNIFORM", "share", "top_rival"]
-
 MAX, ALL, UNIFORM, PROPORTIONAL, ONE_VS_REST = range(5)
 
 SCHEMES = {"max": MAX, "all": ALL, "uniform": UNIFORM, "proportional": PROPORTIONAL, "ovr": ONE_VS_REST}

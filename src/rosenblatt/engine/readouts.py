@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from .jit import ENTRY, NOGIL, compiled
 from .rows import TILE, dot, dots, row, sparse_example
 
-__all__ = ["average", "guess_many", "guess_two", "score_many", "score_two", "vote_many", "vote_two"]
-
 
 def average(w: NDArray[Any], u: NDArray[np.float64], examples: float) -> NDArray[np.float64]:
     """The mean of the weights in force after each example, each counted by its weight.

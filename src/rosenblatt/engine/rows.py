@@ -33,25 +33,6 @@ from .simd import (
     zeros,
 )
 
-__all__ = [
-    "CSR",
-    "TILE",
-    "add",
-    "add_columns",
-    "check_csr",
-    "dot",
-    "dots",
-    "fetch_ahead",
-    "is_dense",
-    "norm_above",
-    "row",
-    "sort_row",
-    "sparse_example",
-    "squared_norm",
-    "sum_of_squares",
-    "unsigned",
-]
-
 TILE = 3
 """Number of dense rows that are scored together for many classes; those after one that changes the weights are scored again."""
 

@@ -19,8 +19,6 @@ from .multiclass import ALL, ONE_VS_REST, share
 from .rows import add, add_columns, squared_norm
 from .state import DONE, REFUSED, settle_tie
 
-__all__ = ["add_up", "age_of", "decide", "decide_together", "factor", "grown", "move", "move_columns", "rescale"]
-
 SMALL, LARGE = 1e-10, 1e4  # a scale beyond these is multiplied into v: rounding errors of ‖w‖² grow as w does
 
 

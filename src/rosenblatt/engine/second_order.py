@@ -22,8 +22,6 @@ from .rows import is_dense, norm_above, unsigned
 from .simd import add_to_slot, load, load_first, multiply_add, slots, slots_total, total, widen, zeros
 from .state import DONE, REFUSED
 
-__all__ = ["decide", "decide_together", "move", "move_columns"]
-
 _WIDE = np.zeros(0)
 
 

@@ -21,23 +21,6 @@ from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.extending import register_model
 
-__all__ = [
-    "add_to_slot",
-    "intrinsic",
-    "load",
-    "load_first",
-    "multiply_add",
-    "pointer",
-    "prefetch",
-    "slots",
-    "slots_total",
-    "spread",
-    "store",
-    "total",
-    "widen",
-    "zeros",
-]
-
 
 def intrinsic(in_python: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Make an intrinsic of Numba from a function that generates its code; without compilation, the plain function instead."""

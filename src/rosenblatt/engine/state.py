@@ -15,28 +15,6 @@ from numpy.typing import NDArray
 from .jit import NOGIL, verb
 from .simd import pointer
 
-__all__ = [
-    "COUNTERS",
-    "ON_ZERO",
-    "RUN",
-    "Additive",
-    "Asked",
-    "Committee",
-    "Diagonal",
-    "Full",
-    "Scaled",
-    "Scales",
-    "Settings",
-    "State",
-    "Variances",
-    "counts_and_sums",
-    "kind_of",
-    "make_run",
-    "settle_tie",
-    "since",
-    "unpack",
-]
-
 # Why a pass returned.
 DONE, BAD_VALUE, LOG_FULL, RUN_REACHED, OUT_OF_SCALE = range(5)
 

@@ -22,16 +22,11 @@ from .bases import bases
 from .certificate import Finishing, warn_of_last_epoch
 from .checks import as_before_on_failure
 from .export import Exports
-from .parameters import OnlineParameters, choice, parameter, positive, shared, switch, whole
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator, ClassifierMixin
 else:
     ClassifierMixin, BaseEstimator = bases()
-
-__all__ = [
-    "LinearClassifier", "OnlineParameters", "choice", "parameter", "positive", "shared", "switch", "whole",
-]  # fmt: skip
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]

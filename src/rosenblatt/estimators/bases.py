@@ -9,8 +9,6 @@ import importlib
 import sys
 from typing import Any
 
-__all__ = ["bases", "with_sklearn", "without_sklearn"]
-
 _plain = False
 
 

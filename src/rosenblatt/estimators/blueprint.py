@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from rosenblatt.engine.codegen import step_parameters
-from rosenblatt.model.linear import Model, Rule
+from rosenblatt.model.linear import Model
+from rosenblatt.model.rule import Rule
 
 from .parameters import Declared
-
-__all__ = ["Blueprint"]
 
 
 class _Absent:

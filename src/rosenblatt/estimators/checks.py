@@ -4,8 +4,6 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["as_before_on_failure"]
-
 
 @contextlib.contextmanager
 def as_before_on_failure(estimator: Any) -> Iterator[None]:

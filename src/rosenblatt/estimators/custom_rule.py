@@ -11,8 +11,6 @@ from rosenblatt.engine.codegen import is_second_order, is_shrinking, step_parame
 from .base import LinearClassifier
 from .parameters import OnlineParameters
 
-__all__ = ["rule"]
-
 Step = Callable[..., float]
 
 

@@ -8,8 +8,6 @@ import numpy as np
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-__all__ = ["Exports"]
-
 
 class Exports:
     """What a fitted estimator can be turned into."""

@@ -15,12 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rosenblatt.engine.multiclass import SCHEMES
-from rosenblatt.engine.loop import ON_ZERO
-
-__all__ = [
-    "Declared", "OnlineParameters", "Parameter", "choice", "declarations", "defaults", "is_real", "parameter", "positive",
-    "shared", "switch", "whole",
-]  # fmt: skip
+from rosenblatt.engine.state import ON_ZERO
 
 SWITCH = (True, False)
 

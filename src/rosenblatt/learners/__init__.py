@@ -6,8 +6,6 @@ import pkgutil
 import re
 from typing import Any
 
-__all__ = ["classes", "find", "names"]
-
 
 @functools.cache
 def names() -> tuple[str, ...]:
@@ -20,19 +18,18 @@ def names() -> tuple[str, ...]:
 def classes() -> dict[str, str]:
     """The name of each learner's class and of its module, such as "AROW": "arow".
 
-    Read from the `__all__` of each file without importing it, since the import of a learner also loads scikit-learn and Numba.
+    Read from the text of each file without importing it, since the import of a learner also loads scikit-learn and Numba.
     """
     found = {}
     for name in names():
         module = name.replace("-", "_")
         source = (pkgutil.get_data(__name__, f"{module}.py") or b"").decode()
-        listed = re.search(r"^__all__ = (\[.*?\])", source, re.MULTILINE | re.DOTALL)
-        public = re.findall(r"\w+", listed[1]) if listed else []
-        learner = next((one for one in public if _plain(one) == _plain(name)), None)
+        defined = re.findall(r"^class (\w+)", source, re.MULTILINE)
+        learner = next((one for one in defined if _plain(one) == _plain(name)), None)
         if learner is None:
             raise ImportError(
-                f"The `__all__` of a learner's file must list a class with the name of the file; learners/{module}.py lists "
-                f"{public}. Rename the file or the class, or begin the file's name with an underscore."
+                f"A learner's file must define a class with the name of the file; learners/{module}.py defines {defined}. "
+                "Rename the file or the class, or begin the file's name with an underscore."
             )
         found[learner] = module
     return found

@@ -7,13 +7,12 @@ import warnings
 from typing import Any
 
 from rosenblatt import model_file
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters
 from rosenblatt.model.linear import Model
 from rosenblatt.model_file import BadModel, Saved, rule_of, unusable
 
 from . import find
-
-__all__ = ["load", "restore"]
 
 
 def load(path: str | os.PathLike[str], *, rule: type[Any] | None = None, kernel: Any = None) -> Any:

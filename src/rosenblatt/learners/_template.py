@@ -14,9 +14,8 @@ Departures: every place where this file does not do what the paper says, or "non
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive
-
-__all__ = ["Template", "step"]
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, positive
 
 
 def step(margin: float, sq_norm: float, rate: float) -> float:

@@ -21,9 +21,8 @@ the stacked weights; x stands once for the true class and, with the scheme's sha
 import math
 from dataclasses import dataclass
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, shared
-
-__all__ = ["ALMA", "step"]
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, positive, shared
 
 
 def step(

@@ -19,9 +19,8 @@ alpha and beta come from the lead over the top rival and the variance of that le
 
 from dataclasses import dataclass
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, shared
-
-__all__ = ["AROW", "step"]
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, positive, shared
 
 
 def step(margin: float, variance: float, weight: float, r: float) -> tuple[float, float]:

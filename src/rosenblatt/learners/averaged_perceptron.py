@@ -13,11 +13,10 @@ starting weights for as long as they last, and is kept in float64.
 
 from dataclasses import dataclass
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, shared
 
 from .perceptron import step
-
-__all__ = ["AveragedPerceptron"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -24,14 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.estimators.base import LinearClassifier, choice, positive, shared
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import choice, positive, shared
 from rosenblatt.model.linear import Model
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, train
 
 from .perceptron import step
-
-__all__ = ["BatchPerceptron"]
 
 Floats = NDArray[np.float64]
 

@@ -28,9 +28,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, shared
-
-__all__ = ["CW", "step"]
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, positive, shared
 
 
 def step(margin: float, variance: float, weight: float, phi: float) -> tuple[float, float]:

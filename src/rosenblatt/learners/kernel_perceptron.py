@@ -48,8 +48,6 @@ from rosenblatt.training.loop import run_epochs
 from rosenblatt.training.order import VisitingOrder
 from rosenblatt.training.schedule import Schedule
 
-__all__ = ["KernelPerceptron"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):

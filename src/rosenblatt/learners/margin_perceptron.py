@@ -13,9 +13,8 @@ Departures: none. With b = 0 it is the perceptron.
 
 from dataclasses import dataclass
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, shared
-
-__all__ = ["MarginPerceptron", "step"]
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, positive, shared
 
 
 def step(margin: float, b: float, eta0: float) -> float:

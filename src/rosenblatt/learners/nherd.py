@@ -23,9 +23,8 @@ own; alpha and beta come from the lead over the top rival and the variance of th
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, shared
-
-__all__ = ["NHERD", "step"]
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, positive, shared
 
 
 def step(margin: float, variance: float, weight: float, C: float) -> tuple[float, float]:

@@ -26,12 +26,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, whole
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, positive, whole
 from rosenblatt.model.committee import Committee
 from rosenblatt.model.linear import Model
 from rosenblatt.training.history import History
-
-__all__ = ["ParallelPerceptron", "step"]
 
 
 def step(

@@ -17,9 +17,8 @@ step adds to the margin over the top rival, 2‖x‖² with ``multiclass="max"``
 import math
 from dataclasses import dataclass
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, choice, positive, shared
-
-__all__ = ["PassiveAggressive", "step"]
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, choice, positive, shared
 
 
 def step(margin: float, sq_norm: float, ceiling: float, softening: float) -> float:

@@ -15,9 +15,8 @@ Departures: none. From w = 0 the rate `eta0` only scales the weights; it matters
 
 from dataclasses import dataclass
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared
-
-__all__ = ["Perceptron", "step"]
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, shared
 
 
 def step(margin: float, eta0: float) -> float:

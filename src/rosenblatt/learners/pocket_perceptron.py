@@ -22,15 +22,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, shared
 from rosenblatt.model.linear import Model
 from rosenblatt.model.scores import wrong
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, train
 
 from .perceptron import step
-
-__all__ = ["PocketPerceptron"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

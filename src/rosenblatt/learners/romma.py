@@ -19,9 +19,8 @@ against its rivals.
 import math
 from dataclasses import dataclass
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, choice, shared
-
-__all__ = ["ROMMA", "step"]
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, choice, shared
 
 LONGEST, PARALLEL = 1e100, 1e-8
 

@@ -18,9 +18,8 @@ of weight c counts as c examples in one. With many classes each has a Σ of its 
 
 from dataclasses import dataclass
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, shared
-
-__all__ = ["SecondOrderPerceptron", "step"]
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, positive, shared
 
 
 def step(margin: float, variance: float, weight: float) -> tuple[float, float]:

@@ -22,9 +22,8 @@ experiments. With many classes each has a Σ of its own; m is the lead over the 
 import math
 from dataclasses import dataclass
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, choice, positive, shared
-
-__all__ = ["SoftConfidenceWeighted", "step"]
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, choice, positive, shared
 
 
 def step(margin: float, variance: float, weight: float, C: float, phi: float, squared: float) -> tuple[float, float]:

@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, shared, whole
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, shared, whole
 from rosenblatt.model.vote_log import Support
 
 from .perceptron import step
-
-__all__ = ["VotedPerceptron"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -19,9 +19,8 @@ weights, and steps are shared as the scheme says, in logarithms.
 from dataclasses import dataclass
 from typing import Any
 
-from rosenblatt.estimators.base import LinearClassifier, OnlineParameters, positive, switch
-
-__all__ = ["Winnow", "step"]
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.parameters import OnlineParameters, positive, switch
 
 
 def step(margin: float, eta: float) -> float:

@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engine.state import State
+from rosenblatt.model.rule import Rule
 
-from .linear import Model, Rule
+from .linear import Model
 from .matrix import Table
 from .scores import margins
-
-__all__ = ["Committee"]
 
 
 class Committee(Model):

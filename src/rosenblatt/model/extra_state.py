@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.state import Additive, Committee, Full, Scaled, Scales
 
-__all__ = ["MOST_BYTES", "DiagonalVariances", "FullVariances", "Memory", "ScaleFactors", "memory_of"]
-
 MOST_BYTES = 1 << 31
 """Whole covariance matrices larger than this are refused."""
 

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.engine.multiclass import ONE_VS_REST
 from rosenblatt.engine.readouts import average, guess_many, guess_two, score_many, score_two
 from rosenblatt.engine.rows import CSR, TILE
-from rosenblatt.engine.state import COUNTERS, State, make_run
+from rosenblatt.engine.state import BAD_VALUE, COUNTERS, DONE, OUT_OF_SCALE, RUN_REACHED, State, make_run
 
 from .extra_state import ScaleFactors
 from .matrix import Table
@@ -23,8 +22,6 @@ from .records import DictRow, is_number, kind_of_label
 from .rule import Rule
 from .scores import margins, predicted_class
 from .vote_log import Support
-
-__all__ = ["Model", "Rule"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -235,12 +232,12 @@ class Model:
             importance = weight if numbers is None or not weight.size else weight[numbers]
             counters.position = 0
             reason = None
-            while reason != loop.DONE:
+            while reason != DONE:
                 reason = self._passes.rows(self._address, self.state.w, rows, labels, importance, local)
-                if reason == loop.BAD_VALUE:
+                if reason == BAD_VALUE:
                     raise ValueError(self._describe_bad_row(table, int(order[part][counters.position])))
                 self._attend(reason, numbers)
-                if reason == loop.RUN_REACHED and on_run is not None:
+                if reason == RUN_REACHED and on_run is not None:
                     on_run()
 
     def guess_and_learn(self, table: Table, y: Codes, order: Codes) -> Codes:
@@ -250,7 +247,7 @@ class Model:
         for rows, local, part in table.chunks(order):
             labels = y if table.in_place else y[order[part]]
             reason = self._passes.averaged(self._address, self.state.w, rows, labels, _NO_WEIGHT, local, guesses[part])
-            if reason != loop.DONE:
+            if reason != DONE:
                 place = int(self.state.counters.position)
                 raise ValueError(self._describe_bad_row(table, int(order[part][place])))
         return guesses
@@ -271,7 +268,7 @@ class Model:
     def _attend(self, reason: int, numbers: Codes | None = None) -> None:
         """Handle the return code of a pass: bring linked weights back to scale, empty the log of updates."""
         state = self.state
-        if reason == loop.OUT_OF_SCALE:
+        if reason == OUT_OF_SCALE:
             top = max(float(np.max(logs, initial=-np.inf)) for logs in (state.v, state.v_bias))
             if self.rule.link == "balanced":
                 top = max(top, *(-float(np.min(logs, initial=np.inf)) for logs in (state.v, state.v_bias)))
@@ -474,11 +471,11 @@ class Model:
         return self._learn_dense(self._address, self._state.w, x, code, weight), []
 
     def _after_one(self, outcome: int, x: Any, added: list[Hashable]) -> None:
-        if -outcome == loop.BAD_VALUE:
+        if -outcome == BAD_VALUE:
             reason = self._describe_bad_row(self._row_table(x), 0).replace("Row 0 of X", "The example")
             self._forget_features(added)
             raise ValueError(reason.replace("; row 0, feature", "; feature").replace("row 0 of X", "the example"))
-        self._attend(max(-outcome, loop.DONE))
+        self._attend(max(-outcome, DONE))
         if self.support is not None:
             self.support.absorb(self._row_table(x))
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.rows import CSR, check_csr
 
-__all__ = ["CHUNK_BYTES", "Table", "writable"]
-
 CHUNK_BYTES = 1 << 25
 """Size of a chunk, which one compiled call handles: an interrupt is noticed between two chunks."""
 

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DictRow", "DictRows", "is_number", "kind_of_label"]
-
 Codes = NDArray[np.int64]
 
 

@@ -15,8 +15,6 @@ from rosenblatt.engine.state import ON_ZERO, Additive, Diagonal, Full, Settings
 
 from .extra_state import Memory, memory_of
 
-__all__ = ["Rule"]
-
 LINKS = {"identity": IDENTITY, "exp": EXP, "balanced": BALANCED}
 
 

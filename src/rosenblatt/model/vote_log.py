@@ -15,8 +15,6 @@ from rosenblatt.engine.readouts import vote_many, vote_two
 
 from .matrix import Table
 
-__all__ = ["Support"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -9,16 +9,6 @@ from numpy.typing import NDArray
 
 from rosenblatt.model.scores import predicted_classes
 
-__all__ = [
-    "Evaluation",
-    "class_labels",
-    "describe_strangers",
-    "evaluate_stream",
-    "roc_auc",
-    "roc_curve",
-    "scored_batches",
-]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

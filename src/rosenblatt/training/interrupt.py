@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["asked_to_stop", "stopping_when"]
-
 _asked: ContextVar[Callable[[], bool]] = ContextVar("asked", default=lambda: False)
 
 

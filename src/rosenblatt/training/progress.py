@@ -5,8 +5,6 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["Bar"]
-
 
 class Bar:
     """A progress bar over the bytes of the input.

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import loop
 from rosenblatt.engine.readouts import score_many, score_two
+from rosenblatt.engine.state import BAD_VALUE, DONE
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.records import DictRows
 from rosenblatt.model.scores import predicted_class
-
-__all__ = ["Progress", "Pupil", "learn_records", "progressive"]
 
 Codes = NDArray[np.int64]
 
@@ -316,9 +314,9 @@ class Pupil:
         model._averaged = None
         if outcome < 0 and not apart:
             guess = predicted_class(model.state.scores)
-        if -outcome == loop.BAD_VALUE:
+        if -outcome == BAD_VALUE:
             raise ValueError(model._describe_bad_row(table, number))
-        model._attend(max(-outcome, loop.DONE), np.array([number]))
+        model._attend(max(-outcome, DONE), np.array([number]))
         if model.support is not None:
             model.support.absorb(table)
         return guess
