@@ -32,4 +32,5 @@ def test_packages_are_drawn():
     picture = (ROOT / "docs/_static/house.svg").read_text(encoding="utf-8")
     drawn = re.findall(r'<text class="name"[^>]*>(\w+)</text>', picture)
     contract = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("layers = [", 1)[1].split("]", 1)[0]
-    assert drawn == re.findall(r"\w+", contract)
+    beside = {"selftest", "datasets", "_version"}  # small modules that no other one depends on
+    assert drawn == [name for name in re.findall(r"\w+", contract) if name not in beside]
