@@ -13,7 +13,7 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.cli import _examples
-from rosenblatt.training.order import held_out
+from rosenblatt.training.schedule import held_out
 from tests.cli.helpers import (
     answer,
     call,

@@ -10,8 +10,7 @@ import rosenblatt as rb
 import rosenblatt.dask as rd
 from rosenblatt.learners import find
 from rosenblatt.training.history import History
-from rosenblatt.training.order import VisitingOrder
-from rosenblatt.training.schedule import Schedule
+from rosenblatt.training.schedule import Schedule, VisitingOrder
 from tests.cli.helpers import call
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -17,8 +17,7 @@ from rosenblatt.model.matrix import writable
 from rosenblatt.model.rule import Rule
 from rosenblatt.model.scores import predicted_classes
 from rosenblatt.training.loop import Block, smallest_margin
-from rosenblatt.training.order import VisitingOrder
-from rosenblatt.training.schedule import Schedule
+from rosenblatt.training.schedule import Schedule, VisitingOrder
 
 from ._mixing import coordinates_of
 from ._partials import Note, Packed, Partial, packed_sums, size_of, unpack_into

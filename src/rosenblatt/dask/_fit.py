@@ -18,10 +18,9 @@ from rosenblatt.model.linear import Model
 from rosenblatt.model_file import save
 from rosenblatt.model_file.atomic import check_output
 from rosenblatt.training.history import History, ShardedEpoch
-from rosenblatt.training.interrupt import stopping_when
 from rosenblatt.training.loop import length, run_epochs
 from rosenblatt.training.progress import Bar
-from rosenblatt.training.schedule import Schedule
+from rosenblatt.training.schedule import Schedule, stopping_when
 
 from ._agreement import check_mixable, joined_classes, joined_columns, joined_features, new_model
 from ._cluster import connected

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.rows import CSR
 from rosenblatt.model.matrix import Table, writable
-from rosenblatt.training.order import held_out
-from rosenblatt.training.schedule import Schedule
+from rosenblatt.training.schedule import Schedule, held_out
 
 Array = NDArray[Any]
 

@@ -15,8 +15,7 @@ from rosenblatt.model.matrix import Table
 from rosenblatt.model.scores import predicted_classes
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, smallest_margin, train
-from rosenblatt.training.order import VisitingOrder, random_state
-from rosenblatt.training.schedule import Schedule
+from rosenblatt.training.schedule import Schedule, VisitingOrder, random_state
 
 from .bases import bases
 from .certificate import Finishing, warn_of_last_epoch

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rosenblatt.theory.margins import perceptron_criterion, zero_one_loss
-from rosenblatt.training.order import visiting_order
+from rosenblatt.training.schedule import visiting_order
 
 from ._checks import check_count, signs
 

@@ -45,8 +45,7 @@ from rosenblatt.model.scores import predicted_classes
 from rosenblatt.training.dual import DualPasses
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import run_epochs
-from rosenblatt.training.order import VisitingOrder
-from rosenblatt.training.schedule import Schedule
+from rosenblatt.training.schedule import Schedule, VisitingOrder
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ from rosenblatt.dual.streams import canonical
 from rosenblatt.dual.training import Epochs
 from rosenblatt.model.scores import margins, predicted_classes, wrong
 from rosenblatt.theory.bounds import Squeeze, block_novikoff
-from rosenblatt.training.order import VisitingOrder
+from rosenblatt.training.schedule import VisitingOrder
 
 from .sampling import Sample
 from .steps import Comparator, Floats, Step, Trace
