@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.dual import schemes as dual
-from rosenblatt.engine import multiclass, step_call
+from rosenblatt.engine import dual, multiclass, state
 from rosenblatt.estimators.parameters import SWITCH, Parameter, declarations, defaults
 from rosenblatt.lab.catalogue import learners as shown_in_the_lab
 from rosenblatt.learners import find, names
@@ -188,4 +187,4 @@ def test_a_subclass_that_changes_a_default_keeps_the_declaration():
 
 
 def test_the_kernel_perceptron_shares_the_words_of_the_linear_learners():
-    assert (list(dual.SCHEMES), list(dual.ON_ZERO)) == (list(multiclass.SCHEMES), list(step_call.ON_ZERO))
+    assert (list(dual.SCHEMES), list(dual.ON_ZERO)) == (list(multiclass.SCHEMES), list(state.ON_ZERO))
