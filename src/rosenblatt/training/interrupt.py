@@ -1,4 +1,4 @@
-"""A request to end training early: the loops over epochs look for it, and what they have learned by then is kept."""
+"""Early end of training on request: the loops over epochs check for it and keep what was learned."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ _asked: ContextVar[Callable[[], bool]] = ContextVar("asked", default=lambda: Fal
 
 @contextmanager
 def stopping_when(asked: Callable[[], bool]) -> Iterator[None]:
-    """Inside, `fit` ends after the epoch or block at hand once `asked()` is true."""
+    """Context in which `fit` ends after the current epoch or block when `asked()` is true."""
     token = _asked.set(asked)
     try:
         yield
@@ -18,5 +18,5 @@ def stopping_when(asked: Callable[[], bool]) -> Iterator[None]:
 
 
 def asked_to_stop() -> bool:
-    """Whether training should end now."""
+    """Whether to end training now."""
     return _asked.get()()
