@@ -139,13 +139,13 @@ class _Cells:
     }
 
 
-def _columns(trace: "Trace", asked: Any) -> list[str]:
-    if asked is not None:
-        chosen = (NOTES if asked == "notes" else [asked]) if isinstance(asked, str) else list(asked)
+def _columns(trace: "Trace", requested: Any) -> list[str]:
+    if requested is not None:
+        chosen = (NOTES if requested == "notes" else [requested]) if isinstance(requested, str) else list(requested)
         unknown = [column for column in chosen if column not in HEADINGS]
         if unknown or not chosen:
             raise ValueError(
-                f"`columns` of a trace's table must be 'notes', None or some of {', '.join(HEADINGS)}; got {asked!r}. None "
+                f"`columns` of a trace's table must be 'notes', None or some of {', '.join(HEADINGS)}; got {requested!r}. None "
                 "chooses those that apply to the run."
             )
         return chosen
@@ -238,7 +238,7 @@ def markdown(trace: "Trace", columns: Any, digits: int) -> str:
     body = [line(["<br>".join(_escape_markdown(one) for one in cell) for cell in row]) for row in rows]
     lines = [line(headings), line(["---"] * len(headings)), *body]
     if columns is None:
-        lines += ["", *(f"- {_escape_markdown(said)}" for said in summary(trace, digits))]
+        lines += ["", *(f"- {_escape_markdown(entry)}" for entry in summary(trace, digits))]
     return "\n".join(lines)
 
 
@@ -266,7 +266,7 @@ def html(trace: "Trace", columns: Any, digits: int) -> str:
         wrong = place < len(trace.steps) and not trace.steps[place].correct
         cells = "".join(f"<td>{'<br>'.join(escaping.escape(line) for line in cell)}</td>" for cell in row)
         body.append(f'<tr class="mistake">{cells}</tr>' if wrong else f"<tr>{cells}</tr>")
-    caption = "<br>".join(escaping.escape(said) for said in summary(trace, digits))
+    caption = "<br>".join(escaping.escape(entry) for entry in summary(trace, digits))
     return (
         f'<style>{STYLE}</style>\n<table class="rosenblatt-trace">\n<caption>{caption}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(body) + "\n</tbody>\n</table>"
