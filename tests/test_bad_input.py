@@ -343,7 +343,7 @@ def test_validation_fraction(fraction):
     refuses(
         model := rb.Perceptron(early_stopping=True, validation_fraction=fraction),
         lambda: model.fit(*blobs(10, 2)),
-        rf"`validation_fraction` of Perceptron must lie between 0 and 1; got {fraction!r}\. It is",
+        rf"`validation_fraction` of Perceptron must be between 0 and 1; got {fraction!r}\. It is",
     )
 
 

@@ -143,7 +143,7 @@ def test_the_lab_shows_the_choices():
     [
         ({"number": "float", "above": 0}, [1e-300, 1, np.float32(2)], [0, np.inf, True], "be a number greater than 0"),
         ({"number": "float", "above": 0, "most": 1}, [1.0], [1.1], "be a number greater than 0 and at most 1"),
-        ({"number": "float", "above": 0, "below": 1}, [0.5], [0, 1], "lie between 0 and 1"),
+        ({"number": "float", "above": 0, "below": 1}, [0.5], [0, 1], "be between 0 and 1"),
         ({"number": "float", "least": 0, "below": None}, [0, np.inf], [-1, np.nan], "be a number of at least 0"),
         ({"number": "float", "above": 0, "none": True}, [None, 1], [-1], "be None or a number greater than 0"),
         ({"number": "int", "least": 1}, [1, np.int8(3)], [0, True, 2.0, None], "be a whole number of at least 1"),

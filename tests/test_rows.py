@@ -145,7 +145,7 @@ def test_an_index_beyond_32_bits_is_seen():
     S = damaged(lambda S: None)
     S.indptr, S.indices = S.indptr.astype(np.int64), S.indices.astype(np.int64)
     S.indices[5] += 2**32
-    with pytest.raises(ValueError, match=r"column indices of a sparse X must lie in 0\.\.2.*Rebuild"):
+    with pytest.raises(ValueError, match=r"column indices of a sparse X must be in 0\.\.2.*Rebuild"):
         Table(S)
 
 

@@ -281,10 +281,10 @@ def test_a_rule_that_raises_leaves_the_model_as_it_was(name, classes):
     exec(TYPED, typed)  # as at a prompt: there is no source
     X, y = blobs(60, 4, classes)
     model = rb.rule(typed[name])()
-    with pytest.raises(ValueError, match=r"`\w+` gave another for row \d+ of X.*or whether it raises"):
+    with pytest.raises(ValueError, match=r"`\w+` returned another value for row \d+ of X.*or whether it raises"):
         model.fit(X, y)
     assert not hasattr(model, "model_")
-    with pytest.raises(ValueError, match=r"`\w+` gave another for row 0 of X"):
+    with pytest.raises(ValueError, match=r"`\w+` returned another value for row 0 of X"):
         model.partial_fit(X, y)
     assert not hasattr(model, "model_")
 

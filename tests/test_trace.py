@@ -487,7 +487,7 @@ def test_errors_say_what_is_wrong(change, said):
 
 
 def test_an_unknown_parameter_is_named():
-    with pytest.raises(TypeError, match=r"must be those of Perceptron; got 'C'\. It knows class_weight"):
+    with pytest.raises(TypeError, match=r"must be those of Perceptron; got 'C'\. Choose from class_weight"):
         trace(**TABLE, C=1.0)
 
 
@@ -535,5 +535,5 @@ def test_rules_that_add_more_than_a_multiple_of_the_example(algorithm, y):
 
 
 def test_a_committee_has_no_trace():
-    with pytest.raises(ValueError, match="whose perceptrons vote"):
+    with pytest.raises(ValueError, match="a committee of perceptrons"):
         trace(TABLE["X"], TABLE["y"], algorithm="ParallelPerceptron")

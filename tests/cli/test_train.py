@@ -500,7 +500,7 @@ def test_a_test_file_that_is_not_there_is_noticed_before_training(test, data, mo
 def test_a_test_file_with_a_label_of_its_own(data, model, tmp_path):
     test = numbers(tmp_path / "test.csv", seed=1, classes=("no", "yes", "maybe"))
     result = call("train", data, "-m", model, "--test", test)
-    assert "'maybe' is none of the model's ('no', 'yes')" in result.stderr
+    assert "'maybe' is not a class of the model ('no', 'yes')" in result.stderr
     assert "maybe" in result.stdout
 
 

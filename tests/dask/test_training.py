@@ -370,7 +370,7 @@ def test_bad_validation(client):
             learner.fit(X, Y, validation=(rows, labels), client=client)
     with pytest.raises(ValueError, match="must have labels of the shards, 0, 1, 2; got none"):
         learner.fit(X, Y, validation=(X[:0], Y[:0]), client=client)
-    with pytest.warns(UserWarning, match=r"the label 3 is none of the model's \(0, 1, 2\)"):
+    with pytest.warns(UserWarning, match=r"the label 3 is not a class of the model \(0, 1, 2\)"):
         learner.fit(X, Y, validation=(X, np.where(Y == 2, 3, Y)), client=client)
     assert min(wrong for _, wrong in held_out(learner)) >= (Y == 2).sum()
 

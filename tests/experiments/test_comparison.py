@@ -126,7 +126,7 @@ def test_wide_data_leaves_whole_matrices_out():
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"prefix": 0}, "`prefix` of compare must lie between 0 and 1; got 0"), ({"repeats": 0}, "`repeats` must be a whole"),
+    [({"prefix": 0}, "`prefix` of compare must be between 0 and 1; got 0"), ({"repeats": 0}, "`repeats` must be a whole"),
      ({"passes": 1.5}, "`passes` must be a whole")],
 )  # fmt: skip
 def test_wrong_arguments(wrong, message):

@@ -89,7 +89,7 @@ def test_winnow_stays_within_its_bound_with_a_hundred_thousand_experts(seed):
             lambda: distance_concentration(distribution="cauchy"),
             "`distribution` must be 'uniform' or 'normal'; got 'cauchy'",
         ),
-        (lambda: separable_examples(1.5), "`margin` must lie between 0 and 1; got 1.5"),
+        (lambda: separable_examples(1.5), "`margin` must be between 0 and 1; got 1.5"),
         (lambda: losses_along([[1.0]], [1], [0, 0], [0, 1]), "`y` must hold two classes; got 1"),
         (
             lambda: losses_along([[1.0], [2.0]], [0, 1], [0], [0, 1]),
@@ -102,7 +102,7 @@ def test_winnow_stays_within_its_bound_with_a_hundred_thousand_experts(seed):
         ),
         (
             lambda: squeeze_curves([[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, -1, -1, 1]),
-            "The examples must be separable, because the squeeze needs a comparator; they are inseparable",
+            "The examples must be separable, because the squeeze needs a separator; they are inseparable",
         ),
     ],
 )
