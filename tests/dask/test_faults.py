@@ -166,7 +166,7 @@ def test_a_scheduler_that_is_connected_but_asleep_is_not_waited_for(in_epoch, mo
         try:
             with pytest.raises(
                 rd.ClusterError,
-                match=r"must answer; it has not for 2 seconds; 1 of .*run\.model holds what was learned",
+                match=r"must answer; it has not for 2 seconds; 1 of .*run\.model holds the model after",
             ):
                 rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=own, checkpoint=checkpoint)
         finally:
@@ -546,7 +546,7 @@ def test_a_lost_scheduler_leaves_a_checkpoint(client, in_epoch, tmp_path):
         result = call("train", data, "-m", tmp_path / "cut.model", "--dask", address, *settings, code=1)
         assert not todo
     assert f"The scheduler at {address} was lost; 2 of at most 5 epochs were done" in result.stderr
-    assert "cut.model holds what was learned in 2 epoch(s)" in result.stderr
+    assert "cut.model holds the model after 2 epoch(s)" in result.stderr
     assert rb.load(tmp_path / "cut.model").n_iter_ == 2
     call("train", data, "-m", tmp_path / "cut.model", "--resume", "--dask", here, "--quiet")
     whole, cut = rb.load(tmp_path / "whole.model"), rb.load(tmp_path / "cut.model")
