@@ -138,7 +138,7 @@ def test_all_workers_hang(in_epoch, monkeypatch, tmp_path, when):
         todo = in_epoch(2, lambda: worker.send_signal(signal.SIGSTOP))
         if when == "before":
             todo.pop()()
-        with pytest.raises(rd.ClusterError, match="had none within" if when == "before" else "lost all of its own"):
+        with pytest.raises(rd.ClusterError, match="had none within" if when == "before" else "lost all of its workers"):
             rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=own)
         assert not todo
 
@@ -209,7 +209,7 @@ def test_all_workers_lost_and_none_comes(in_epoch, monkeypatch, tmp_path, data):
     arguments = {"lazy partitions": (lazy_parts(),), "an array": (X, Y), "files": (files,)}[data]
     with machines(tmp_path / "scheduler.json", 2) as (own, _, workers):
         todo = in_epoch(2, lambda: [process.kill() for process in workers])
-        with pytest.raises(rd.ClusterError, match=r"lost all of its own, .*; 1 of at most 4 epochs were done"):
+        with pytest.raises(rd.ClusterError, match=r"lost all of its workers, .*; 1 of at most 4 epochs were done"):
             rd.AveragedPerceptron(**SETTINGS).fit(*arguments, client=own)
         assert not todo
 
@@ -226,7 +226,7 @@ def test_patience_begins_when_workers_are_missed(monkeypatch, tmp_path):
             time.sleep(0.05)
         time.sleep(1.0)  # longer than the patience, and so long that tending counts as having stopped
         missed = time.monotonic()
-        with pytest.raises(rd.ClusterError, match="lost all of its own"):
+        with pytest.raises(rd.ClusterError, match="lost all of its workers"):
             list(awaiting.each([own.submit(abs, -1)]))
         assert time.monotonic() - missed > 0.4
 

@@ -205,7 +205,7 @@ def test_tasks_of_many_shards_add_up_as_single_ones_do(client, monkeypatch):
     assert len(few.history_[0]["shard_mistakes"]) == 70
     monkeypatch.setattr(_data, "FEW", 0)
     together = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # added up where the shards lie
-    monkeypatch.setattr(_data.Data, "lots", lambda self: [[number] for number in range(len(self.shards))])
+    monkeypatch.setattr(_data.Data, "task_groups", lambda self: [[number] for number in range(len(self.shards))])
     single = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # added up by further tasks
     assert few.coef_.tobytes() == together.coef_.tobytes() == single.coef_.tobytes()
 

@@ -179,7 +179,7 @@ def test_folders_and_files_that_are_not_there(tmp_path):
         open_stream(tmp_path / "nothing")
     with pytest.raises(BadData, match="No file matches"):
         open_stream(str(tmp_path / "*.csv"))
-    with pytest.raises(BadData, match="No file was named"):
+    with pytest.raises(BadData, match="No file was given"):
         open_stream([])
 
 
