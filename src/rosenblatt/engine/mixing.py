@@ -1,4 +1,4 @@
-"""Sums over all features for mixing models: one pass where NumPy would make several."""
+"""Sums over all features for mixing models, in one pass instead of several NumPy passes."""
 
 import numpy as np
 from numba import uint64

@@ -83,7 +83,7 @@ def perceptron(rows, epochs, w):
 
 @compiled()
 def lowest(rows, w):
-    """The row with the smallest ⟨z, w⟩, and that number."""
+    """The row z with the smallest ⟨z, w⟩, and that value."""
     values, indices, starts, target, stacked = rows
     blocks = w.shape[0]
     scores = np.empty(blocks)
@@ -120,7 +120,7 @@ def _products(rows, corral, size, w, out):
 
 @compiled()
 def combine(rows, corral, size, weights, w):
-    """Set w to the combination of the rows of a corral."""
+    """Set w to the weighted sum of the rows of a corral."""
     values, indices, starts, target, stacked = rows
     w[:] = 0.0
     for k in range(size):
