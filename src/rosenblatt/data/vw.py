@@ -35,7 +35,7 @@ from .sources import Block, Buffers, Opened, blocks
 from .vocabulary import new_tokens
 
 _REASONS = {
-    BAD_LABEL: "Before the bar, label, importance and base must be numbers, then a 'tag; got {word!r}. Number the classes.",
+    BAD_LABEL: "Only label, importance and base, all numbers, and a 'tag may precede the bar; got {word!r}. Number the classes.",
     NO_BAR: "A line must have a bar | before its features; got {word!r} without one. Write it as label |features.",
     BAD_FACTOR: "The factor of a namespace must be a finite number; got {word!r}. Write it as |namespace:2 or leave it out.",
     BAD_NAME: "A feature must have a name before its colon; got {word!r}. Give it one.",

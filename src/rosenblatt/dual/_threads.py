@@ -1,6 +1,6 @@
-"""Compiled loops over rows on all cores: they release the GIL, so plain threads are enough.
+"""Compiled loops over rows on all cores; they release the GIL, so ordinary threads are enough.
 
-Numba's own `prange` is not used: its default threading layer ends the process when two Python threads meet in it.
+Numba's `prange` is not used, because its default threading layer ends the process if two Python threads use it at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _pool(process: int) -> ThreadPoolExecutor:
 
 
 def in_row_threads(part: Callable[[int, int], None], rows: int, work: int) -> None:
-    """Call part(start, stop) for consecutive ranges of rows that cover all of them, in parallel if it is worth it."""
+    """Call part(start, stop) for consecutive ranges that cover all rows, in parallel if there is enough work."""
     count = min(_cores(), rows)
     if count < 2 or work < _SMALL:
         part(0, rows)
