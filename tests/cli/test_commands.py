@@ -57,7 +57,7 @@ def test_models_that_cannot_be_used(command, folder, tmp_path):
     shutil.copy(folder / "train.csv", text)
     rb.Perceptron().fit([[0.0], [1.0]], [0, 1]).save(python)
     for path, words in (
-        (cut, "damaged or cut off"),
+        (cut, "damaged or incomplete"),
         (text, "is not a model"),
         (python, "saved from Python"),
         (tmp_path, "directory"),
