@@ -37,7 +37,7 @@ class Loaded:
     columns : list of str or None
         The columns of a data frame, which must be the same in all shards.
     place : str
-        Where the examples come from, for people.
+        Description of where the examples come from, for messages.
     fresh : bool
         Whether no names were known before, so that the feature numbers depend on the examples only.
     """
@@ -92,7 +92,7 @@ class Shard:
     first : int
         The number of its first example among all.
     place : str
-        Where the examples come from, for people.
+        Description of where the examples come from, for messages.
     """
 
     rows: Any
