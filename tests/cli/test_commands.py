@@ -58,7 +58,7 @@ def test_models_that_cannot_be_used(command, folder, tmp_path):
     rb.Perceptron().fit([[0.0], [1.0]], [0, 1]).save(python)
     for path, words in (
         (cut, "damaged or incomplete"),
-        (text, "is not a model"),
+        (text, "is not a rosenblatt model"),
         (python, "saved from Python"),
         (tmp_path, "directory"),
         (tmp_path / "absent", "No such file"),

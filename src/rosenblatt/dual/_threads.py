@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 
-_SMALL = 200_000  # elements below which starting threads costs more than it saves
+_SMALL = 200_000  # with fewer elements, starting threads takes more time than it saves
 
 
 def _cores() -> int:
@@ -20,7 +20,7 @@ def _cores() -> int:
 
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
-    """One pool per process: threads do not survive a fork."""
+    """One pool per process, because threads do not survive a fork."""
     return ThreadPoolExecutor(max_workers=_cores(), thread_name_prefix="rosenblatt-kernels")
 
 

@@ -21,8 +21,8 @@ from rosenblatt.engine.dual import power
 KERNELS = ("poly", "rbf", "linear", "sigmoid", "precomputed")
 
 _EXACT_FLOAT32 = 2.0**48  # (2**24)**2: the square of the largest inner product that float32 holds exactly
-_DENSE_SHARE = 0.05  # above this share of non-zeros a dense product beats a sparse one
-_DENSE_WIDTH = 20_000  # beyond this many features a block is never made dense
+_DENSE_SHARE = 0.05  # above this fraction of non-zeros a dense product is faster than a sparse one
+_DENSE_WIDTH = 20_000  # with more features than this, a block is never converted to a dense one
 
 
 class Kernel(Protocol):
@@ -99,12 +99,12 @@ class Gaussian:
 
     def __call__(self, a: Block, b: Block) -> Floats:
         """Kernel values of every row of a with every row of b."""
-        # Distances are small differences of large numbers: float32 would lose them.
+        # Distances are small differences of large numbers, for which float32 is not precise enough.
         distances = inner_products(a, b, may_be_short=False)
         distances *= -2.0
         distances += a.sq_norms[:, None]
         distances += b.sq_norms[None, :]
-        # Rounding can make the distance of a point to itself slightly negative, and its kernel value exceed 1.
+        # Rounding can make the distance of a point to itself slightly negative, and its kernel value larger than 1.
         np.maximum(distances, 0.0, out=distances)
         distances *= -self.gamma
         return np.exp(distances, out=distances)
@@ -112,7 +112,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Sigmoid:
-    """tanh(gamma x·z + coef0); not positive definite, so the mistake bounds do not cover it."""
+    """tanh(gamma x·z + coef0); not positive definite, so the mistake bounds do not hold."""
 
     gamma: float = 1.0
     coef0: float = 1.0
@@ -167,7 +167,7 @@ def make_kernel(
     degree : int, default=3
         Power of the polynomial kernel, at least 1; a higher one gives a more curved boundary.
     gamma : float, default=1.0
-        Scale of the inner product or the distance, above 0; a larger one makes the kernel more local.
+        Scale of the inner product or the distance, greater than 0; a larger value makes the kernel more local.
     coef0 : float, default=1.0
         Constant of the polynomial and sigmoid kernels; a larger one gives more weight to the lower powers.
     """

@@ -31,7 +31,7 @@ def spread(values: Floats, columns: int) -> Floats:
 
 @dataclass
 class Machine:
-    """State of an unbudgeted kernel perceptron.
+    """State of a kernel perceptron without a budget.
 
     Attributes
     ----------

@@ -77,12 +77,12 @@ class KernelModel:
         if self.machine.on_zero == OnZero.KEEP and len(self.machine.rows) == 0:
             raise ValueError(
                 '`on_zero` of KernelPerceptron must be "update" or "positive" to start from zero weights; got "keep", '
-                'under which a score of 0 is never a mistake and nothing would ever be learned. Use on_zero="update".'
+                'with which a score of 0 is never a mistake and nothing would ever be learned. Use on_zero="update".'
             )
 
     @QUIET
     def learn(self, data: Block, y: Integers, weight: Floats) -> int:
-        """Learn new examples in the order received; return the mistakes. After an error `restore` a snapshot."""
+        """Train on new examples in the given order; return the number of mistakes. After an error `restore` a snapshot."""
         self.refuse_standstill()
         machine, size = self.machine, self.settings.block_size
         if isinstance(machine, BudgetMachine):
@@ -99,7 +99,7 @@ class KernelModel:
         return (dict(machine.__dict__) if single else copy.deepcopy(machine.__dict__)), self.n_classes
 
     def restore(self, snapshot: Any) -> None:
-        """Go back to a snapshot."""
+        """Restore the state of a snapshot."""
         machine = self.machine
         if isinstance(machine, Machine):
             mark, columns, self.n_classes = snapshot

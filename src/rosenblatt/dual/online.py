@@ -14,7 +14,7 @@ from rosenblatt.dual.machine import Machine
 from rosenblatt.dual.rows import Block, Floats, Integers
 from rosenblatt.engine.dual import learn_block
 
-TILE = 4096  # support rows per matrix product: bounds memory to block size x TILE kernel values
+TILE = 4096  # support rows per matrix product, which limits memory to block size x TILE kernel values
 
 
 class NotFiniteError(ValueError):
@@ -50,7 +50,7 @@ def add_scores_since(kernel: Kernel, block: Block, machine: Machine, since: Inte
 def learn(
     machine: Machine, kernel: Kernel, block: Block, y: Integers, weight: Floats, scores: Floats, row_of: Integers
 ) -> int:
-    """Learn a block whose scores are known; return the number of mistakes.
+    """Train on a block whose scores are known; return the number of mistakes.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from rosenblatt.engine.dual import Scheme, vote_classes, vote_signs
 
 READOUTS = ("last", "average", "vote")
 
-_BLOCK_VALUES = 4_000_000  # kernel values held at a time by a prediction: 32 MB
+_BLOCK_VALUES = 4_000_000  # kernel values in memory during a prediction: 32 MB
 
 
 def survival_counts(machine: Machine) -> Floats:
@@ -51,7 +51,7 @@ class HasRows(Protocol):
 
 
 def _divide(values: Floats, lengths: Floats) -> Floats:
-    """values / lengths, and 0 where the length is 0: zero weights have no direction."""
+    """values / lengths, and 0 where the length is 0, because zero weights have no direction."""
     return np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0.0)
 
 
@@ -76,7 +76,7 @@ def coefficients(machine: Machine, readout: str, normalize: bool = False) -> Flo
 
 
 def _vote(machine: Machine, kernel: Kernel, block: Block) -> Floats:
-    """Shares of the votes for one block."""
+    """Fraction of the votes for each class, for one block."""
     support = len(machine.rows)
     values = np.empty((len(block), support))
     for start in range(0, support, TILE):
@@ -111,7 +111,7 @@ def linear_scores(machine: HasRows, kernel: Kernel, block: Block, dual: Floats) 
 
 
 def decide(machine: Machine, kernel: Kernel, block: Block, readout: str, normalize: bool = False) -> Floats:
-    """Scores of new examples under a readout; shape (n, columns).
+    """Scores of new examples for a readout, of shape (n, columns).
 
     last: w·x (or divided by ‖w‖). average: the same with the averaged (unit) weights. vote: the share of the votes, in
     [-1, 1] for two classes and for one-vs-rest, in [0, 1] otherwise; a vote does not depend on the length of w.

@@ -58,7 +58,7 @@ class Growing:
 
     @property
     def view(self) -> Array:
-        """The rows in use; a view, valid until the next change."""
+        """A view of the rows in use, valid until the next change."""
         return self._buffer[: self._size]
 
     def __len__(self) -> int:
@@ -76,7 +76,7 @@ class Growing:
         self._size = needed
 
     def truncate(self, size: int) -> None:
-        """Forget everything behind the first `size` rows."""
+        """Keep only the first `size` rows."""
         self._size = size
 
     def replace(self, values: Array) -> None:
@@ -157,7 +157,7 @@ class RowStore:
         return sp.csr_array(parts, shape=(stop - start, self._width))
 
     def truncate(self, size: int) -> None:
-        """Forget everything behind the first `size` rows."""
+        """Keep only the first `size` rows."""
         if self._dense is not None:
             self._dense.truncate(size)
         if self._data is not None:

@@ -32,7 +32,7 @@ def not_negative(weight: Floats) -> Floats:
 
 
 def join_classes(known: Array, new: Array) -> Array:
-    """Known classes followed by the new ones, without repeating any."""
+    """Known classes followed by the new ones, without duplicates."""
     new = np.atleast_1d(new)
     if len(known) == 0:
         return new
@@ -59,7 +59,7 @@ def segments(labels: Array, known: Array) -> Iterator[tuple[slice, Array]]:
 
 
 def class_numbers(labels: Array, known: Array) -> Integers:
-    """Positions of labels in the known classes, which need not be sorted."""
+    """Indices of labels in the known classes, which need not be sorted."""
     order = np.argsort(known)
     return order[np.searchsorted(known, labels, sorter=order)].astype(np.int64)
 
@@ -81,7 +81,7 @@ def dict_row(x: Mapping[Any, float], vocabulary: Mapping[Any, int]) -> Any:
 
 
 def array_row(x: Any, width: int | None) -> Any:
-    """One dense row from a 1-D array of the right length."""
+    """One dense row from a 1-D array; raise ValueError for another length."""
     row = np.asarray(x)
     row = row.astype(row.dtype if row.dtype in (np.float32, np.float64) else np.float64, copy=False)
     if row.ndim != 1 or (width is not None and len(row) != width):

@@ -48,7 +48,7 @@ class Epochs:
         self.row_of = np.full(n, -1, dtype=np.int64)
 
     def run(self, order: Integers, stop: Callable[[], bool] = lambda: False) -> int:
-        """Learn the examples in this order, until `stop()` after a block; return the number of mistakes."""
+        """Train on the examples in this order until `stop()` is true after a block; return the number of mistakes."""
         mistakes = 0
         for which in blocks(order, self.block_size):
             block = self.data.take(which)

@@ -33,7 +33,7 @@ class Forgetron(BudgetMachine):
         self.totals = np.zeros(3)
 
     def policy(self, task: Task, slots: State) -> tuple[int, int]:
-        """Learn one block."""
+        """Train on one block."""
         room, old = len(slots[0]), len(self.rows)
         self.sigma = np.concatenate([self.sigma[:old], np.zeros(room - old)])
         self.age = np.concatenate([self.age[:old], np.zeros(room - old, dtype=np.int64)])

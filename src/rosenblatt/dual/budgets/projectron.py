@@ -32,7 +32,7 @@ class Projectron(BudgetMachine):
         self.totals = np.zeros(2)
 
     def policy(self, task: Task, slots: State) -> tuple[int, int]:
-        """Learn one block."""
+        """Train on one block."""
         room, old = len(slots[0]), len(self.rows)
         inverse = self.inverse
         if len(inverse) < room:

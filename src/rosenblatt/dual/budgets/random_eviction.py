@@ -25,7 +25,7 @@ class RandomEviction(BudgetMachine):
         self.generator = np.random.default_rng(self.seed)
 
     def policy(self, task: Task, slots: State) -> tuple[int, int]:
-        """Learn one block."""
+        """Train on one block."""
         state = self.generator.bit_generator.state
         draws = self.generator.random(len(task[1]))
         used, mistakes, updates = learn_random(task, slots, draws)

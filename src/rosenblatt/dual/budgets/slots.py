@@ -20,7 +20,7 @@ from rosenblatt.dual.rows import Block, Floats, Integers
 from rosenblatt.engine.dual import OnZero, Scheme
 
 Task: TypeAlias = tuple[Floats, Integers, Floats, int, int]
-"""A block to learn: its kernel values with the slots and with itself, of shape (B, old + B), labels, weights, scheme, on_zero."""
+"""A block: its kernel values with the slots and with itself, of shape (B, old + B), labels, weights, scheme, on_zero."""
 
 State: TypeAlias = tuple[Integers, Floats, int, int]
 """The slots: `column` and `coef`, large enough for the block and changed in place; number of used slots; budget."""
@@ -111,7 +111,7 @@ class BudgetMachine:
         """Create the records of the policy besides the slots."""
 
     def policy(self, task: Task, slots: State) -> tuple[int, int]:
-        """Learn one block; return (slots used, mistakes), or -1 slots if a score is not finite."""
+        """Train on one block; return (slots used, mistakes), with -1 slots if a score is not finite."""
         raise NotImplementedError
 
     def committed(self, values: Floats, column: Integers, old: int) -> None:
@@ -126,7 +126,7 @@ class BudgetMachine:
         block_size: int,
         stop: Callable[[], bool] = lambda: False,
     ) -> int:
-        """Learn examples in the order received, until `stop()` after a block; return the number of mistakes."""
+        """Train on examples in the given order until `stop()` is true after a block; return the number of mistakes."""
         mistakes = 0
         for start in range(0, len(data), block_size):
             block = slice(start, start + block_size)
