@@ -264,11 +264,11 @@ def test_a_flipped_bit_anywhere(model):
 def test_what_is_no_model(tmp_path):
     text = tmp_path / "text"
     text.write_text("label,height\n1,2\n")
-    with pytest.raises(BadModel, match="is not a model of rosenblatt, which begins with a safetensors header"):
+    with pytest.raises(BadModel, match="is not a rosenblatt model, which begins with a safetensors header"):
         rb.load(text)
     other = tmp_path / "other.safetensors"
     safetensors.numpy.save_file({"x": np.zeros(3)}, other)
-    with pytest.raises(BadModel, match="but not a model of rosenblatt"):
+    with pytest.raises(BadModel, match="but not a rosenblatt model"):
         rb.load(other)
     pickled = tmp_path / "pickle"
     pickled.write_bytes(b"\x80\x04cos\nsystem\n(S'echo no'\ntR.")

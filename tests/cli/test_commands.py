@@ -57,8 +57,8 @@ def test_models_that_cannot_be_used(command, folder, tmp_path):
     shutil.copy(folder / "train.csv", text)
     rb.Perceptron().fit([[0.0], [1.0]], [0, 1]).save(python)
     for path, words in (
-        (cut, "damaged or cut off"),
-        (text, "is not a model"),
+        (cut, "damaged or incomplete"),
+        (text, "is not a rosenblatt model"),
         (python, "saved from Python"),
         (tmp_path, "directory"),
         (tmp_path / "absent", "No such file"),

@@ -138,7 +138,7 @@ def test_all_workers_hang(in_epoch, monkeypatch, tmp_path, when):
         todo = in_epoch(2, lambda: worker.send_signal(signal.SIGSTOP))
         if when == "before":
             todo.pop()()
-        with pytest.raises(rd.ClusterError, match="had none within" if when == "before" else "lost all of its own"):
+        with pytest.raises(rd.ClusterError, match="had none within" if when == "before" else "lost all of its workers"):
             rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=own)
         assert not todo
 
@@ -166,7 +166,7 @@ def test_a_scheduler_that_is_connected_but_asleep_is_not_waited_for(in_epoch, mo
         try:
             with pytest.raises(
                 rd.ClusterError,
-                match=r"must answer; it has not for 2 seconds; 1 of .*run\.model holds what was learned",
+                match=r"must answer; it has not for 2 seconds; 1 of .*run\.model holds the model after",
             ):
                 rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=own, checkpoint=checkpoint)
         finally:
@@ -209,7 +209,7 @@ def test_all_workers_lost_and_none_comes(in_epoch, monkeypatch, tmp_path, data):
     arguments = {"lazy partitions": (lazy_parts(),), "an array": (X, Y), "files": (files,)}[data]
     with machines(tmp_path / "scheduler.json", 2) as (own, _, workers):
         todo = in_epoch(2, lambda: [process.kill() for process in workers])
-        with pytest.raises(rd.ClusterError, match=r"lost all of its own, .*; 1 of at most 4 epochs were done"):
+        with pytest.raises(rd.ClusterError, match=r"lost all of its workers, .*; 1 of at most 4 epochs were done"):
             rd.AveragedPerceptron(**SETTINGS).fit(*arguments, client=own)
         assert not todo
 
@@ -226,7 +226,7 @@ def test_patience_begins_when_workers_are_missed(monkeypatch, tmp_path):
             time.sleep(0.05)
         time.sleep(1.0)  # longer than the patience, and so long that tending counts as having stopped
         missed = time.monotonic()
-        with pytest.raises(rd.ClusterError, match="lost all of its own"):
+        with pytest.raises(rd.ClusterError, match="lost all of its workers"):
             list(awaiting.each([own.submit(abs, -1)]))
         assert time.monotonic() - missed > 0.4
 
@@ -546,7 +546,7 @@ def test_a_lost_scheduler_leaves_a_checkpoint(client, in_epoch, tmp_path):
         result = call("train", data, "-m", tmp_path / "cut.model", "--dask", address, *settings, code=1)
         assert not todo
     assert f"The scheduler at {address} was lost; 2 of at most 5 epochs were done" in result.stderr
-    assert "cut.model holds what was learned in 2 epoch(s)" in result.stderr
+    assert "cut.model holds the model after 2 epoch(s)" in result.stderr
     assert rb.load(tmp_path / "cut.model").n_iter_ == 2
     call("train", data, "-m", tmp_path / "cut.model", "--resume", "--dask", here, "--quiet")
     whole, cut = rb.load(tmp_path / "whole.model"), rb.load(tmp_path / "cut.model")

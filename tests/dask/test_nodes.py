@@ -42,13 +42,13 @@ def test_two_threads_share_alike(count):
 def test_two_workers_share_alike(client, monkeypatch, count):
     monkeypatch.setattr(_data, "FEW", 0)  # as with many features, where nodes stay together
     client.wait_for_workers(2)
-    data, real = [], _data.Data.lots
+    data, real = [], _data.Data.task_groups
 
-    def lots(self):
+    def task_groups(self):
         data.append([collections.Counter(self.holders), real(self)])
         return data[-1][1]
 
-    monkeypatch.setattr(_data.Data, "lots", lots)
+    monkeypatch.setattr(_data.Data, "task_groups", task_groups)
     X, y = blobs(500, 4, 2, seed=0)
     rd.Perceptron(max_iter=1, tol=None, shards=count).fit(X, y, client=client)
     owned, tasks = data[0]

@@ -205,7 +205,7 @@ def test_tasks_of_many_shards_add_up_as_single_ones_do(client, monkeypatch):
     assert len(few.history_[0]["shard_mistakes"]) == 70
     monkeypatch.setattr(_data, "FEW", 0)
     together = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # added up where the shards lie
-    monkeypatch.setattr(_data.Data, "lots", lambda self: [[number] for number in range(len(self.shards))])
+    monkeypatch.setattr(_data.Data, "task_groups", lambda self: [[number] for number in range(len(self.shards))])
     single = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # added up by further tasks
     assert few.coef_.tobytes() == together.coef_.tobytes() == single.coef_.tobytes()
 
@@ -261,7 +261,7 @@ def test_bad_shards(client, parts, match):
 
 @pytest.mark.parametrize("learner", [rb.VotedPerceptron, rb.PocketPerceptron, rb.BatchPerceptron, rb.KernelPerceptron])
 def test_what_cannot_be_mixed_is_refused(client, learner):
-    with pytest.raises(ValueError, match="Only a linear learner that goes example by example"):
+    with pytest.raises(ValueError, match="Only an online linear learner"):
         rd.train(learner(), X, Y, client=client)
 
 
@@ -304,9 +304,9 @@ def test_columns_that_do_not_fit_are_named(client):
         ([({"a": 1.0}, 1), ([1.0], 0)], 1, "must all be dicts"),
         ([({"a": 1.0}, 1), ([1.0], 0)], 2, "must all be dicts"),
         ([([1.0], 1), ({"a": 1.0}, 0)], 1, "must all be dicts"),
-        ([([1.0, 2.0], 1), ([1.0], 0)], 1, "all sequences of as many numbers; partition 0 has others"),
-        ([(["red"], 1), ([1.0], 0)], 1, "all sequences of as many numbers"),
-        ([(1.0, 1), (2.0, 0)], 1, "all sequences of as many numbers"),
+        ([([1.0, 2.0], 1), ([1.0], 0)], 1, "all be sequences of numbers of the same length; partition 0 has others"),
+        ([(["red"], 1), ([1.0], 0)], 1, "all be sequences of numbers of the same length"),
+        ([(1.0, 1), (2.0, 0)], 1, "all be sequences of numbers of the same length"),
         ([({"a": 1.0}, 1), ({"b": 1.0}, "no")], 1, "labels must all be of one type"),
     ],
 )
@@ -356,7 +356,7 @@ def test_validation_by_bags_of_dicts(client):
     learner = rd.Perceptron(**SETTINGS)
     expected = held_out(learner.fit(shards, validation=(X, Y), client=client))
     assert held_out(learner.fit(shards, validation=(others, None), client=client)) == expected
-    with pytest.raises(ValueError, match="`validation` may be a bag of dicts where"):
+    with pytest.raises(ValueError, match="`validation` may be a bag of dicts only if"):
         learner.fit(X, Y, validation=(others, None), client=client)
 
 
@@ -467,7 +467,7 @@ def test_checkpoints_go_on_bit_for_bit(client, tmp_path, expected):
     saved = rb.load(path)
     assert type(saved) is rb.AveragedPerceptron
     assert saved.predict(X).tolist() == expected.predict(X).tolist()
-    with pytest.raises(ValueError, match=r"must be of this learner on these shards; .* its examples are others"):
+    with pytest.raises(ValueError, match=r"must be of this learner on these shards; .* its examples are different"):
         rd.AveragedPerceptron(**SETTINGS).fit(PARTS[:3], client=client, checkpoint=path)
     with pytest.raises(ValueError, match="its learner is AveragedPerceptron, not Perceptron"):
         rd.Perceptron(**SETTINGS).fit(PARTS, client=client, checkpoint=path)
@@ -495,7 +495,7 @@ def test_checkpoints_know_the_features_of_dicts(client, tmp_path):
 
     path = tmp_path / "run.model"
     rd.Perceptron(**SETTINGS).fit(dicts(0), client=client, checkpoint=path)
-    with pytest.raises(ValueError, match="its contents are others"):
+    with pytest.raises(ValueError, match="its contents are different"):
         rd.Perceptron(**SETTINGS).fit(dicts(1), client=client, checkpoint=path)
 
 
@@ -517,11 +517,11 @@ def checkpoint(client, tmp_path_factory):
         ({"eta0": 2.0}, "`eta0` is 1.0, not 2.0"),
         ({"mixing": "mistakes"}, "`mixing` is 'uniform', not 'mistakes'"),
         ({"shards": 5}, "`shards` is 4, not 5"),
-        ({"sample_weight": np.ones(len(Y))}, "its bytes are others"),
-        ({"y": np.where(np.arange(Y.size) < 9, 0, Y)}, "its labels are others"),
-        ({"X": np.where(np.arange(X.size).reshape(X.shape) == 7, 0.5, X)}, "its contents are others"),
-        ({"X": X[::-1], "y": Y[::-1]}, "its contents are others"),
-        ({"coef_init": np.ones((3, 6))}, "its starting weights are others"),
+        ({"sample_weight": np.ones(len(Y))}, "its bytes are different"),
+        ({"y": np.where(np.arange(Y.size) < 9, 0, Y)}, "its labels are different"),
+        ({"X": np.where(np.arange(X.size).reshape(X.shape) == 7, 0.5, X)}, "its contents are different"),
+        ({"X": X[::-1], "y": Y[::-1]}, "its contents are different"),
+        ({"coef_init": np.ones((3, 6))}, "its starting weights are different"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_refused(client, checkpoint, change, words):

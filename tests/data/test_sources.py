@@ -179,7 +179,7 @@ def test_folders_and_files_that_are_not_there(tmp_path):
         open_stream(tmp_path / "nothing")
     with pytest.raises(BadData, match="No file matches"):
         open_stream(str(tmp_path / "*.csv"))
-    with pytest.raises(BadData, match="No file was named"):
+    with pytest.raises(BadData, match="No file was given"):
         open_stream([])
 
 
@@ -202,7 +202,7 @@ def test_wrong_family(tmp_path):
     (tmp_path / "x.svm").write_bytes(LINES)
     (tmp_path / "x.csv").write_bytes(b"a,y\n1,2\n")
     stream = open_stream(tmp_path / "x.svm")
-    with pytest.raises(BadData, match="learned from svmlight text"):
+    with pytest.raises(BadData, match="was trained on svmlight text"):
         open_stream(tmp_path / "x.csv", encoder=stream.encoder)
     with pytest.raises(BadData, match="`format` must be one of"):
         open_stream(tmp_path / "x.csv", format="xml")

@@ -227,7 +227,7 @@ def test_hashing(tmp_path):
     assert stream.encoder.n_features == 1 << 22
     assert len(stream.encoder.to_json()["vocabulary"]) == 0
     for bits in (0, 31, 99):
-        with pytest.raises(ValueError, match="`bits` must lie between 1 and 30"):
+        with pytest.raises(ValueError, match="`bits` must be between 1 and 30"):
             open_stream(path, bits=bits)
 
 
@@ -334,12 +334,12 @@ def test_missing_label_column(tmp_path):
 
 
 def test_names_that_come_twice(tmp_path):
-    with pytest.raises(BadData, match="'a' comes twice"):
+    with pytest.raises(BadData, match="'a' occurs twice"):
         open_stream(write(tmp_path, "a,a,y\n1,2,3\n"), header=True)
-    with pytest.raises(BadData, match="The names of columns must differ; 'b' comes twice"):
+    with pytest.raises(BadData, match="The names of columns must be unique; 'b' occurs twice"):
         open_stream(write(tmp_path, "a,b,b,label\n1,2,3,p\n2,3,4,q\n"))
     paths = [write(tmp_path, "a,b,y\n1,2,p\n"), write(tmp_path, "a,b,b,y\n1,2,3,q\n", "z.csv")]
-    with pytest.raises(BadData, match=r"z\.csv, line 1: The names of columns must differ; 'b' comes twice"):
+    with pytest.raises(BadData, match=r"z\.csv, line 1: The names of columns must be unique; 'b' occurs twice"):
         list(open_stream(paths))
 
 

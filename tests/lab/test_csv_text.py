@@ -67,7 +67,7 @@ def test_a_column_with_an_infinite_number_is_not_offered():
         ("only words", {}, "at least two columns"),
         ("a,b,c\n1,2,x\n1,2\n", {}, "line 3: A row must have 3 fields"),
         ('a,b,c\n1,2,x\n1,"2,x\n', {}, "line 3: A row must have 3 fields"),
-        ("a,a,c\n1,2,x\n", {}, "'a' comes twice"),
+        ("a,a,c\n1,2,x\n", {}, "'a' occurs twice"),
         ("a,b,c\nx,y,z\n", {}, "between 1 and 200 columns of numbers"),
         ("a,b,c\n1,,z\n", {"columns": ["b"]}, "'b' does not"),
         ("\0\1\2", {}, "must be text"),
