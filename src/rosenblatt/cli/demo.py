@@ -32,9 +32,7 @@ def demo(
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.chdir(folder):
         _write_data()
-        typer.echo(
-            "Five commands on real mails. The first run of each command takes longer, because it compiles code.\n"
-        )
+        typer.echo("Five commands on real mails. The first run of each takes longer, because it compiles code.\n")
         typer.secho(f"$ cd {shlex.quote(str(folder))}", bold=True)
         for explanation, command in _tour(words, epochs):
             _step(explanation, command)
