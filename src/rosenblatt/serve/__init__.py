@@ -1,6 +1,6 @@
 """The online-learning service: predict at once, learn when the true label arrives, lose no acknowledged event.
 
-`store` holds the event log, `learner` the models built from it, `service` connects them with group commit, `app` speaks HTTP.
+`store` holds the event log, `learner` the models built from it, `service` connects them with group commit, `app` handles HTTP.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -30,9 +30,9 @@ def check_rights(tokens: Iterable[Token], headers: Mapping[bytes, bytes], needed
         if hmac.compare_digest(token.sha256, digest):
             rights = token.rights
     if scheme.lower() != b"bearer" or not rights:
-        raise Refused(401, "This service needs a token; got none, or an unknown one. Send `Authorization: Bearer TOKEN`.")
+        raise Refused(401, "This service needs a token; got no known one. Send `Authorization: Bearer TOKEN`.")
     if _RANK[rights] < _RANK[needed]:
-        raise Refused(403, f"This request needs a token with the right to {needed}; got one with the right to {rights}.")
+        raise Refused(403, f"This request needs a token with the right to {needed}; got one to {rights}.")
 
 
 def check_origin(headers: Mapping[bytes, bytes]) -> None:
@@ -40,7 +40,7 @@ def check_origin(headers: Mapping[bytes, bytes]) -> None:
     host = headers.get(b"host", b"localhost").decode("latin-1")
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
     if not is_loopback(name):
-        raise Refused(403, "Without tokens the service can only be called by a name of this computer, such as localhost.")
+        raise Refused(403, "Without tokens the service must be called by a local name, such as localhost.")
     origin = headers.get(b"origin")
     if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
         raise Refused(403, "Without tokens the service does not answer requests from pages of other servers.")

@@ -43,7 +43,7 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
             parameter, limits = declared[name], range_of(declared[name])
             if limits is not None and is_real(value) and not limits[0] <= value <= limits[1]:
                 raise ValueError(
-                    f"`{name}` of {learner.__name__} must be between {limits[0]:g} and {limits[1]:g} in a service; got {value!r}. "
+                    f"`{name}` of {learner.__name__} must be between {limits[0]:g} and {limits[1]:g} here; got {value!r}. "
                     f"{parameter.advice}",
                 )
             if parameter.choices == SWITCH and not isinstance(value, bool):

@@ -150,12 +150,12 @@ def checked_id(value: Any) -> str:
         return value
     raise Refused(
         422,
-        f"`id` must be a string of 1 to {LONGEST_ID} characters; got {_shown(value)}. Use a request number or a UUID, for example.",
+        f"`id` must be a string of 1 to {LONGEST_ID} characters; got {_shown(value)}. Use, for example, a UUID.",
     )
 
 
 def _too_many(count: int, most: int) -> Refused:
-    return Refused(422, f"An example may have at most {most} features; got {count}. Leave out the least important ones.")
+    return Refused(422, f"An example may have at most {most} features; got {count}. Leave out less important ones.")
 
 
 def _too_large(item: tuple[Any, Any]) -> Refused:

@@ -109,7 +109,7 @@ class Served(Taught):
         return served
 
     def expire(self, clock: float, limits: Limits, room: int = 0) -> list[Event]:
-        """Expire predictions that are too old, and the oldest ones where `room` new predictions need their places."""
+        """Expire predictions that are too old, and as many of the oldest as needed to make room for `room` new ones."""
         pending = self.pending
         if not pending:
             return []
@@ -205,8 +205,7 @@ class Served(Taught):
         if identity not in self.done:
             raise Refused(
                 404,
-                f"No prediction with the id {identity!r} is known: it was never made, or too long ago. "
-                "Predict first.",
+                f"No prediction with the id {identity!r} is known: it was never made, or too long ago. Predict first.",
             )
         outcome = self.done[identity]
         if outcome is None:
@@ -253,9 +252,7 @@ class Served(Taught):
         if (
             any("id" in request for request, _ in requests)
             or not {dict}.issuperset(map(type, rows))
-            or not {str}.issuperset(
-                map(type, labels)
-            )  # 1, 1.0 and true are equal in Python but different labels
+            or not {str}.issuperset(map(type, labels))  # 1, 1.0 and true are equal in Python but different labels
             or max(map(len, rows)) > limits.features
         ):
             return None
