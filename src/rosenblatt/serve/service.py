@@ -294,8 +294,7 @@ class Service:
         if len(self.models) >= self.limits.models:
             raise Refused(
                 409,
-                f"The service holds at most {self.limits.models} models; there are as many already. Raise the limit with "
-                "--max-models.",
+                f"The service has its maximum of {self.limits.models} models. Start it with a larger --max-models.",
             )
         number = 1 + max(self.names.values(), default=0)
         served = Served(number, name, algorithm, parameters, self.clock())
