@@ -187,7 +187,7 @@ class TestData:
     def test_the_margin_slider(self, page):
         margins = []
         for place in ("0.1", "1.1"):
-            page.get_by_label("distance kept from the line").fill(place)
+            page.get_by_label("distance to the line").fill(place)
             page.wait_for_timeout(300)
             idle(page)
             margins.append(page.evaluate("() => lab.certificate.margin[0]"))

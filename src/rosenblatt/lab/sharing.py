@@ -26,6 +26,6 @@ def decode(text: str) -> dict[str, Any]:
         state = None
     if not isinstance(state, dict):
         raise ValueError(
-            f"`state` must be a text copied with the Share button of the lab; got {text[:20]!r}…, which cannot be read. Copy it again."
+            f"`state` must be copied with the Share button of the lab; got {text[:20]!r}…, which cannot be read. Copy it again."
         )
     return state

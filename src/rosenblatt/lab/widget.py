@@ -63,9 +63,7 @@ class Widget(anywidget.AnyWidget):
         **parameters: Any,
     ) -> None:
         if (X is None) != (y is None):
-            raise ValueError(
-                "`X` and `y` of Widget must be given together or not at all; got only one. Give each point a label."
-            )
+            raise ValueError("`X` and `y` of Widget must be given together or not at all; got one. Label each point.")
         if X is not None:
             state = sharing.encode(_state(np.asarray(X, dtype=np.float64), np.asarray(y), algorithm, parameters))
         elif state:
