@@ -230,7 +230,7 @@ class TestData:
         before = points(page)
         self.drop(page, "broken.csv", "a,b,c\n1,2,x\n3,4\n")
         message = page.locator("dialog.csv .error")
-        message.get_by_text("Line 3 of the CSV must have 3 fields").wait_for()
+        message.get_by_text("line 3: A row must have 3 fields").wait_for()
         assert page.get_by_role("button", name="Use these points").is_disabled()
         page.keyboard.press("Escape")
         assert points(page) == before

@@ -100,7 +100,7 @@ class Groups:
         try:
             due = self._due(models)  # copied now: the copies must include the events of this group and no later ones
             await self._write(self._put, events, due, created)
-        except BaseException:  # whatever it is: no request may wait for ever
+        except BaseException:  # any error: no request may wait for ever
             self._waiting = waiting + self._waiting
             raise
         finally:
