@@ -1,4 +1,4 @@
-"""rosenblatt: the perceptron family of online linear learners, at the speed of the machine, with proofs attached."""
+"""The perceptron family of online linear learners: fast, with proofs."""
 
 import importlib
 import sys
@@ -24,11 +24,11 @@ _HOME = {
     "stream": "data",
     "trace": "trace",
 }
-"""The public names that are not learners, each with its module. The learners are found by their files."""
+"""Public names that are not learners, each with its module. The learners are found by their files."""
 
 
 class _Package(types.ModuleType):
-    """The package itself: `rosenblatt.trace` is the function, also after its folder of the same name was imported."""
+    """Type of the package. It keeps `rosenblatt.trace` the function, also after the import of the folder of the same name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "trace" and isinstance(value, types.ModuleType):
@@ -40,17 +40,17 @@ sys.modules[__name__].__class__ = _Package
 
 
 def _homes() -> dict[str, str]:
-    """Every public name with its module."""
+    """All public names, each with its module."""
     from rosenblatt.learners import classes
 
     return {**_HOME, **{learner: f"learners.{module}" for learner, module in classes().items()}}
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used, so that importing the package costs nothing."""
+    """Load a public name when it is first used, which keeps the import of the package fast."""
     if name == "__all__":
         return sorted(_homes())
-    # All learners begin with a capital: nothing is read when a subpackage is imported.
+    # All learners begin with a capital letter; for other names, such as subpackages, no learner files are read.
     home = _HOME.get(name) or (_homes().get(name) if name[:1].isupper() else None)
     if home is None:
         raise AttributeError(f"module 'rosenblatt' has no attribute {name!r}")

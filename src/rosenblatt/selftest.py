@@ -1,4 +1,4 @@
-"""Whether an installation works: ``python -m rosenblatt.selftest`` checks its parts and says which extras are there."""
+"""Check an installation and list its extras: ``python -m rosenblatt.selftest``."""
 
 import platform
 import re
@@ -11,8 +11,8 @@ from importlib import metadata, resources
 from pathlib import Path
 
 
-class Wrong(Exception):  # noqa: N818 - said to users
-    """A part that does not do what it should."""
+class Wrong(Exception):  # noqa: N818 - users see the message only
+    """A failed check."""
 
 
 def _expect(got: object, wanted: object, what: str) -> None:
@@ -21,7 +21,7 @@ def _expect(got: object, wanted: object, what: str) -> None:
 
 
 def files() -> None:
-    """The files that are no Python are there."""
+    """Check that all data files are installed."""
     package = resources.files("rosenblatt")
     for name in (
         "py.typed",
@@ -30,11 +30,11 @@ def files() -> None:
         "lab/static/lab.js",
         "serve/page/index.html",
     ):
-        _expect(package.joinpath(name).is_file(), True, f"whether {name} is there")
+        _expect(package.joinpath(name).is_file(), True, f"whether {name} exists")
 
 
 def learning() -> None:
-    """The perceptron of a blackboard: exact weights, dense and sparse, and a prediction."""
+    """Train a perceptron on five points, dense and sparse, and compare weights and a prediction."""
     from scipy.sparse import csr_matrix
 
     from rosenblatt import Perceptron
@@ -48,7 +48,7 @@ def learning() -> None:
 
 
 def proving() -> None:
-    """A certificate each way, checked in exact arithmetic."""
+    """Verify a certificate of separability and one of inseparability in exact arithmetic."""
     from rosenblatt import certify
 
     X = [[1, 1], [1, -1], [-1, 1], [-1, -1]]
@@ -58,7 +58,7 @@ def proving() -> None:
 
 
 def commands() -> None:
-    """A file becomes a model, and the model predicts, as processes of their own."""
+    """Run the commands `train` and `predict` in processes."""
     command = (sys.executable, "-m", "rosenblatt.cli")
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "data.csv").write_text("size,label\n-2,small\n-1,small\n1,large\n2,large\n", encoding="utf-8")
@@ -73,7 +73,7 @@ CHECKS: tuple[Callable[[], None], ...] = (files, learning, proving, commands)
 
 
 def _extras() -> dict[str, list[str]]:
-    """The packages that each extra for users brings, by what the installed package says of itself."""
+    """Packages of each extra for users, from the metadata of the installed package."""
     try:
         requirements = metadata.requires("rosenblatt") or []
     except metadata.PackageNotFoundError:
@@ -103,7 +103,7 @@ def main() -> int:
         start, said = time.perf_counter(), "works"
         try:
             check()
-        except Exception as error:  # noqa: BLE001 - every failure is reported, and the next check made
+        except Exception as error:  # noqa: BLE001 - report every failure and continue with the next check
             failed, said = failed + 1, f"FAILED: {type(error).__name__}: {error}"
         print(f"  {check.__name__:10}{said} ({time.perf_counter() - start:.1f} s)")
     for extra, packages in _extras().items():

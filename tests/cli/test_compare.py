@@ -43,5 +43,5 @@ def test_the_plot(data, tmp_path, ending):
 
 def test_what_makes_no_sense(data):
     assert "--only must begin the name" in call("compare", data, "--only", "nobody", code=2).stderr
-    assert "--prefix must lie between 0 and 1; got 2" in call("compare", data, "--prefix", 2, code=2).stderr
+    assert "--prefix must be between 0 and 1; got 2" in call("compare", data, "--prefix", 2, code=2).stderr
     assert "nowhere.csv: A file is needed" in call("compare", "nowhere.csv", code=2).stderr

@@ -232,11 +232,11 @@ def test_the_report(data, model, tmp_path):
     text = page.read_text()
     assert text.startswith("<!doctype html>")
     for heading in (
-        "How it learned",
-        "How good it is",
-        "What speaks for each class",
-        "What is proved",
-        "How it was made",
+        "Training",
+        "Accuracy",
+        "Largest weights of each class",
+        "Linear separability",
+        "Data and parameters",
     ):
         assert heading in text
     assert "ROC" in text
@@ -299,14 +299,14 @@ def test_resume_with_more_epochs_and_with_new_data(tmp_path, model, data):
     ("options", "words"),
     [
         (["-a", "passive"], "--algorithm must be that of the model"),
-        (["--set", "eta0=3"], "--set cannot change a model"),
+        (["--set", "eta0=3"], "--set cannot change the parameters of an existing model"),
         (["--bits", "12"], "--bits is part of the model"),
         (["--label", "height"], "--label is part of the model"),
         (["--one-based"], "--one-based is part of the model"),
         (["--zero-based"], "--zero-based is part of the model"),
-        (["--seed", "0"], "--seed must be that of the run that goes on, 3; got 0"),
-        (["--shuffle"], "--shuffle must be that of the run that goes on, False; got True"),
-        (["--holdout", "0.2"], "--holdout must be that of the run that goes on, 0.1; got 0.2"),
+        (["--seed", "0"], "--seed must be that of the run to resume, 3; got 0"),
+        (["--shuffle"], "--shuffle must be that of the run to resume, False; got True"),
+        (["--holdout", "0.2"], "--holdout must be that of the run to resume, 0.1; got 0.2"),
     ],
 )
 def test_resume_does_not_change_a_model(options, words, data, model):
@@ -324,7 +324,7 @@ def test_max_iter_means_epochs(data, model):
     assert len(answer("train", data, "-m", model, "--set", "max_iter=3", "--set", "tol=none")["epochs"]) == 3
     call("train", data, "-m", model, "--set", "max_iter=3", "--epochs", 3)
     for wrong in (["max_iter=3", "--epochs", 4], ["max_iter=0"], ["max_iter=many"]):
-        assert "--epochs alone" in call("train", data, "-m", model, "--set", *wrong, code=2).stderr
+        assert "Give only --epochs" in call("train", data, "-m", model, "--set", *wrong, code=2).stderr
 
 
 @pytest.mark.parametrize("weight", ["balance", 3])
@@ -364,8 +364,8 @@ def test_an_interrupt_of_a_learner_of_whole_sets(learner, signal_sent, tmp_path,
     path.write_text("".join(f"{rng.gauss(0, 1)},{rng.gauss(0, 1)},{rng.choice('ab')}\n" for _ in range(2000)))
     call("train", path, "-m", tmp_path / "compiled.model", "--epochs", 1, "-a", *learner)
     result = call_interrupted(signal_sent, "train", path, "-m", model, "--epochs", 10_000_000, "-a", *learner)
-    assert f"{model} holds what was learned so far" in result.stderr
-    assert "can only be trained anew" in result.stderr
+    assert f"{model} holds the model learned so far" in result.stderr
+    assert "cannot be resumed" in result.stderr
     assert "ended by: interrupted" in result.stdout
     assert rb.load(model).mistakes_ > 0
 
@@ -391,7 +391,7 @@ def test_an_interrupt_while_standard_input_is_waited_for(tmp_path, model):
     running.wait(timeout=30)
     output, errors = running.communicate()
     assert running.returncode == 130, errors
-    assert "holds what was learned so far" in errors
+    assert "holds the model learned so far" in errors
     assert "examples   300" in output
     assert rb.load(model).examples_ == 300
 
@@ -402,7 +402,7 @@ def test_an_interrupt_before_anything_is_learned(tmp_path, model):
     running.stdin.flush()
     wait_until_it_waits(running)
     running.send_signal(signal.SIGTERM)
-    assert "before anything was learned" in running.communicate(timeout=30)[1]
+    assert "before training began" in running.communicate(timeout=30)[1]
     assert running.returncode == 130
     assert not model.exists()
 
@@ -418,8 +418,8 @@ def test_an_interrupt_before_anything_is_learned(tmp_path, model):
         (["--set", "C"], "--set takes NAME=VALUE"),
         (["--set", "nonsense=1"], "--set must name a parameter of AveragedPerceptron"),
         (["--set", "eta0=-1"], "must be a number greater than 0; got -1"),
-        (["--bits", "99"], "--bits must lie between 1 and 30"),
-        (["--bits", "0"], "--bits must lie between 1 and 30"),
+        (["--bits", "99"], "--bits must be between 1 and 30"),
+        (["--bits", "0"], "--bits must be between 1 and 30"),
         (["--types", "height"], "--types takes COLUMN=TYPE"),
         (["--interactions", "height"], "--interactions takes A*B"),
         (["--label", "nowhere"], "nowhere"),
@@ -427,8 +427,8 @@ def test_an_interrupt_before_anything_is_learned(tmp_path, model):
         (["--epochs", "0"], "--epochs"),
         (["--holdout", "2"], "--holdout"),
         (["--resume"], "a.model"),
-        (["--shards", "4"], "--shards goes with --dask"),
-        (["--mixing", "mistakes"], "--mixing goes with --dask"),
+        (["--shards", "4"], "--shards needs --dask"),
+        (["--mixing", "mistakes"], "--mixing needs --dask"),
         (["--set", "on_zero=keep"], "on_zero"),
     ],
 )

@@ -313,7 +313,7 @@ def test_an_interrupt_from_the_terminal(tmp_path):
     _, said = running.communicate(timeout=60)
     assert running.returncode == 130
     assert said.splitlines() == [
-        f"rosenblatt: warning: interrupted; {model} holds what was learned so far. Go on with --resume."
+        f"rosenblatt: warning: interrupted; {model} holds the model learned so far. Continue with --resume."
     ]
     assert rb.load(model).n_iter_ >= 1
 

@@ -272,7 +272,7 @@ def test_refusals_of_the_command(client, tmp_path, monkeypatch):
     resumed = call(
         "train", path, "-m", tmp_path / "m", "--epochs", 4, "--resume", "--dask", client.scheduler.address, code=2
     )
-    assert "goes on where a run on a cluster stopped" in resumed.stderr
+    assert "continues a run on a cluster with the same data" in resumed.stderr
     here = ["train", path, "-m", tmp_path / "m", "--dask", client.scheduler.address, "--quiet"]
     call(*here, "--epochs", 1, "--shards", 4)
     assert "its `shards` is 4, not 5" in call(*here, "--resume", "--epochs", 2, "--shards", 5, code=2).stderr
@@ -310,7 +310,7 @@ def test_the_log_of_the_service_is_learned_anew(client, tmp_path):
     for place in (tmp_path, tmp_path / "absent" / "again.model"):  # said at once: there is no cluster at that address
         refused = call("replay", log, "--dask", "tcp://127.0.0.1:9", "-o", place, code=2)
         assert "cannot be written" in refused.stderr
-    assert "--shards goes with --dask" in call("replay", log, "--shards", 4, code=2).stderr
+    assert "--shards needs --dask" in call("replay", log, "--shards", 4, code=2).stderr
     assert "mistakes" in call("replay", log, "--dask", client.scheduler.address, "-a", "passive").stdout
 
 

@@ -75,7 +75,7 @@ def test_a_column_with_an_infinite_number_is_not_offered():
         (FLOWERS, {"columns": ["kind"]}, "'kind' does not"),
         (FLOWERS, {"columns": "length"}, "list of names"),
         ("a,b,c\n" + "".join(f"1,2,word{k}\n" for k in range(8)), {}, "8 different labels"),
-        ("a,b,c\n" + "1,2,3\n" * 5001, {}, "5,000 points at most"),
+        ("a,b,c\n" + "1,2,3\n" * 5001, {}, "at most 5,000 points"),
     ],
 )
 def test_what_is_wrong_is_named(text, wish, words):

@@ -122,7 +122,7 @@ class TestWorkedExamples:
         page = used_page
         (case,) = CASES["multiclass"]
         choose(page, "three")
-        page.get_by_label("many classes").select_option(label=scheme)
+        page.get_by_label("several classes").select_option(label=scheme)
         idle(page)
         first, last = table(page)
         read = [[json.loads(line.partition(": ")[2]) for line in row[1].split("\n")] for row in (first, last)]
@@ -187,7 +187,7 @@ class TestData:
     def test_the_margin_slider(self, page):
         margins = []
         for place in ("0.1", "1.1"):
-            page.get_by_label("distance kept from the line").fill(place)
+            page.get_by_label("distance to the line").fill(place)
             page.wait_for_timeout(300)
             idle(page)
             margins.append(page.evaluate("() => lab.certificate.margin[0]"))
@@ -207,7 +207,7 @@ class TestData:
     def test_csv_dropped(self, page):
         self.drop(page, "flowers.csv", FLOWERS)
         page.get_by_text("4 points, 2 classes", exact=True).wait_for()
-        page.get_by_label("up", exact=True).select_option("depth")
+        page.get_by_label("vertical", exact=True).select_option("depth")
         page.wait_for_timeout(300)
         page.get_by_role("button", name="Use these points").click()
         idle(page)
@@ -323,7 +323,7 @@ class TestProof:
         shown = [float(text.replace("−", "-")) for text in page.locator(".legend b").all_inner_texts()]
         assert shown == pytest.approx(list(run[-1].squeeze), rel=1e-3)
         assert str(int(run.bound)) in page.locator(".proof .words").inner_text()
-        page.get_by_label("as far as the bound").check()
+        page.get_by_label("show up to the bound").check()
         assert page.locator(".squeeze .bound").count() == 1
 
     def test_the_common_point_is_drawn(self, page):
@@ -361,7 +361,7 @@ class TestSharing:
 
     def test_an_address_that_was_cut(self, context, address):
         page = open_lab(context, address + "#eJyrVkrLz1eyUkpKLFKqBQA")
-        assert "may have been cut" in page.locator(".stage .error").inner_text()
+        assert "may be incomplete" in page.locator(".stage .error").inner_text()
         assert len(points(page)) == 24
         page.close()
 
@@ -385,7 +385,7 @@ class TestSharing:
         body = {key: made[key] for key in ("X", "y", "algorithm", "parameters")}
         csv = self.save(page, "Steps as CSV").decode()
         assert csv == answer("export", body | {"form": "csv"})["text"]
-        code = self.save(page, "Python code, to a file").decode()
+        code = self.save(page, "Python code as file").decode()
         names: dict = {}
         exec(code.replace("print(", "str("), names)
         assert names["run"].total_mistakes == page.evaluate("() => lab.run.mistakes")

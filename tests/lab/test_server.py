@@ -138,4 +138,4 @@ def test_what_cannot_be_run(server):
 def test_a_port_that_is_taken_is_named(server):
     result = CliRunner().invoke(app, ["lab", "--no-browser", "--port", str(server.port)])
     assert result.exit_code == 1
-    assert f"port {server.port} cannot be listened on" in result.output
+    assert f"port {server.port} cannot be used" in result.output

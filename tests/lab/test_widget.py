@@ -95,7 +95,7 @@ def test_messages(widget_class):
 @pytest.mark.parametrize(
     ("arguments", "settings", "words"),
     [
-        ([X], {}, "both or neither"),
+        ([X], {}, "together or not at all"),
         ([X, [1]], {}, "one label"),
         ([X, Y, "perception"], {}, "name of a learner"),
         ([X, Y], {"nonsense": 1}, "nonsense"),

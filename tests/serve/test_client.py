@@ -43,7 +43,7 @@ def test_client(service, tmp_path):
         assert [model["name"] for model in client.models()] == ["a"]
         client.download("a", tmp_path / "a.model")
         assert rosenblatt.load(tmp_path / "a.model").predict_one({"even": 1.0}) == guesses[0]["prediction"]
-        with pytest.raises(ServiceError, match="is 'ham' and stays so") as refusal:
+        with pytest.raises(ServiceError, match="is 'ham' and cannot be changed") as refusal:
             client.reveal("a", "my id", "spam")
         assert refusal.value.status == 409
         seen = []

@@ -1,4 +1,4 @@
-"""The command line: one file for each command. Heavy libraries are imported inside the commands, so that it starts at once."""
+"""The command line: one file per command. Commands import heavy libraries themselves, to keep the start fast."""
 
 import sys
 import textwrap
@@ -14,20 +14,20 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # Rich would take longer to load than everything else that --help needs
+    rich_markup_mode=None,  # loading Rich takes longer than everything else that --help needs
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 
 
 def _help(command: Callable[..., None]) -> str:
-    """The docstring; its examples are kept as lines, which takes a mark that Typer knows."""
+    """Help text of a command: its docstring, with the mark that keeps Typer from joining the lines of the examples."""
     summary, _, rest = (command.__doc__ or "").partition("\n")
     text = f"{summary}\n{textwrap.dedent(rest)}"
     return text.replace("\nFor example:\n", "\n\b\nFor example:\n")
 
 
 def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
-    """The perceptron family of online linear learners: train, predict and prove from the command line.
+    """The perceptron family of online linear learners on the command line.
 
     For example:
       rosenblatt train spam.csv -m spam.model
@@ -53,14 +53,14 @@ app.add_typer(serve.token, name="token")
 
 
 def main() -> None:
-    """The command `rosenblatt`."""
+    """Run the command `rosenblatt`."""
     from rosenblatt.estimators.bases import without_sklearn
 
     without_sklearn()
     for output in (sys.stdout, sys.stderr):
         if hasattr(output, "reconfigure"):
-            output.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show is no reason to stop
+            output.reconfigure(errors="backslashreplace")  # do not fail on a label that the terminal cannot show
     try:
-        reported(app)()  # what Typer prints by itself, such as --help, can fail, too
+        reported(app)()  # printing --help can fail, too
     except typer.Exit as ended:
         sys.exit(ended.exit_code)

@@ -1,4 +1,4 @@
-"""What went wrong, in a sentence on standard error, and the exit code: 1 failed, 2 wrong usage or bad data."""
+"""Error messages on standard error, and exit codes: 1 for a failure, 2 for wrong usage or bad data."""
 
 import errno
 import functools
@@ -13,26 +13,26 @@ import typer
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""A device that takes nothing more: no fault of whoever typed the command."""
+"""Errors of a full or broken device. They are failures, not wrong usage."""
 
 
-class Failure(Exception):  # noqa: N818 - said to users, not raised at them
-    """The work could not be done, through no fault of the input."""
+class Failure(Exception):  # noqa: N818 - users see the message only
+    """A failure that the input did not cause."""
 
 
 class Usage(ValueError):  # noqa: N818
-    """Something was asked for that makes no sense."""
+    """Options or arguments that are not allowed."""
 
 
 def reported(command: Callable[..., None]) -> Callable[..., None]:
-    """The same command, which says what went wrong and sets the exit code instead of raising."""
+    """Wrap a command: it prints errors and sets the exit code instead of raising."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
         try:
             command(*arguments, **options)
         except BrokenPipeError:
-            _let_go_of_output()  # whoever was reading has had enough
+            _discard_output()  # the reader of a pipe, such as `head`, has closed it
             raise typer.Exit(FAILED) from None
         except Failure as error:
             _say(str(error))
@@ -42,13 +42,13 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
             _say(f"{place}{error.strerror or error}")
             if error.errno not in FULL:
                 raise typer.Exit(MISUSED) from error
-            _let_go_of_output()
+            _discard_output()
             raise typer.Exit(FAILED) from error
         except ValueError as error:
             _say(str(error))
             raise typer.Exit(MISUSED) from error
         except ImportError as error:
-            _say(f"{error}. Install what is missing with `pip install rosenblatt[all]`.")
+            _say(f"{error}. Install the missing packages with `pip install rosenblatt[all]`.")
             raise typer.Exit(FAILED) from error
         except MemoryError:
             _say("There is not enough memory for this model. Use fewer features, for instance with --bits 18.")
@@ -60,21 +60,21 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _let_go_of_output() -> None:
-    """Drop what could not be written to standard output; else Python would complain once more when it closes it."""
+def _discard_output() -> None:
+    """Discard the rest of standard output; otherwise Python reports the same error again when it closes the file."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
 def writing(path: object) -> Iterator[None]:
-    """What the system refuses inside is a failure to write `path`."""
+    """Report system errors inside this context as a failure to write `path`."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
         raise Failure(
-            f"{path} could not be written: {error.strerror or error}. What was there before is unchanged."
+            f"{path} could not be written: {error.strerror or error}. An existing file was not changed."
         ) from error
 
 
@@ -83,5 +83,5 @@ def _say(message: str) -> None:
 
 
 def warn(message: str) -> None:
-    """Something the user should know, on standard error."""
+    """Print a warning on standard error."""
     _say(f"warning: {message}")

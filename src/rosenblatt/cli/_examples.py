@@ -1,7 +1,7 @@
-"""The examples of files, epoch after epoch: from memory where they fit, else read again each time.
+"""Examples of files for several epochs: kept in memory if they fit, otherwise read again in each epoch.
 
-What fits into memory is one block and is visited in the same order as by `fit`. What does not is shuffled within the batches of
-the reader, which separates neighbours that were written together and costs nothing.
+Data that fit into memory are one block and are visited in the same order as by `fit`. Larger data are shuffled within the batches
+of the reader, which costs nothing.
 """
 
 import signal
@@ -23,38 +23,38 @@ Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MEMORY = 64 << 20
-"""The largest size in bytes of examples that are kept between epochs."""
+"""Largest size in bytes of the examples that are kept between epochs."""
 
 
 class _Waiting(KeyboardInterrupt):
-    """An interrupt that came while a live source was waited for: all that it gave has been passed on."""
+    """Interrupt during the wait for a live source, when all data received so far have been passed on."""
 
 
 class Interrupt:
-    """Notes Ctrl-C (or a request to end) instead of stopping at once, so that what was learned can be saved."""
+    """Record Ctrl-C or SIGTERM instead of stopping at once, so that the model can be saved."""
 
     def __init__(self) -> None:
         self.asked = False
-        self.lost = ""  # what to say instead where there is nothing to save yet: it then ends at once
+        self.abort_message = ""  # if set, there is nothing to save yet: an interrupt stops at once with this message
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
         for kind in (signal.SIGINT, signal.SIGTERM):
             try:
                 self._before[kind] = signal.signal(kind, self._note)
-            except ValueError:  # not the main thread: nothing to catch
+            except ValueError:  # signals can be handled in the main thread only
                 break
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked or self.lost:
-            raise KeyboardInterrupt(self.lost)  # asked twice: at once
+        if self.asked or self.abort_message:
+            raise KeyboardInterrupt(self.abort_message)  # the second request stops at once
         self.asked = True
         if frame is not None and frame.f_code is Opened._read_some.__code__:
             raise _Waiting
 
     def before_end(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """What a live source gives until an interrupt, which also ends the wait for more."""
+        """Yield the batches of a live source until an interrupt, which also ends the wait for the next batch."""
         try:
             for batch in batches:
                 yield batch
@@ -71,20 +71,20 @@ class Interrupt:
 
 
 class Examples:
-    """The examples of a stream, epoch after epoch.
+    """Examples of a stream for several epochs.
 
     Parameters
     ----------
     stream : Stream
-        Where they come from.
+        Source of the examples.
     model : Model
-        Gets the classes and features as they appear.
+        Model to which new classes and features are added when they appear.
     class_weight : dict, "balanced" or None, default=None
-        A factor for the weights of each class; "balanced" only where all examples fit into memory.
+        Factor for the weights of the examples of each class; "balanced" only if all examples fit into memory.
     limit : int
-        How many bytes may be kept.
+        Number of bytes that may be kept in memory.
     interrupt : Interrupt or None, default=None
-        What ends standard input before its end.
+        Ends the reading of standard input early.
     """
 
     def __init__(
@@ -104,11 +104,11 @@ class Examples:
 
     @property
     def read_once(self) -> bool:
-        """Whether there can be no second pass: standard input that does not fit into memory."""
+        """Whether a second pass is impossible, as with standard input that does not fit into memory."""
         return self.whole is None and self.stream.bytes_total is None
 
     def blocks(self) -> Iterator[Block]:
-        """One pass."""
+        """Yield the blocks of one pass."""
         if self.whole is not None:
             yield self.whole
             return
@@ -116,7 +116,7 @@ class Examples:
         if self.stream.bytes_total is None and self.interrupt is not None:
             batches = self.interrupt.before_end(batches)
         self._kept = None
-        if kept is not None:  # the first pass: keep what fits
+        if kept is not None:  # the first pass: keep the examples if they fit
             for batch in batches:
                 kept.append(compact(batch))
                 size += _bytes(kept[-1])
@@ -124,25 +124,25 @@ class Examples:
                     break
             else:
                 self._check_labels(sum(batch.size for batch in kept))
-                self._meet(sort=True)
+                self._add_new(sort=True)
                 self.whole = self._join(kept)
                 yield self.whole
                 return
             self._check_labels(sum(batch.size for batch in kept))
-            self._meet(sort=True)
-            kept.reverse()  # and let go of them one by one
+            self._add_new(sort=True)
+            kept.reverse()  # to free them one by one
             while kept:
                 block = self._block(kept.pop(), first)
                 first += len(block.table)
                 yield block
         for batch in batches:
-            self._meet(sort=False)
+            self._add_new(sort=False)
             block = self._block(batch, first)
             first += len(block.table)
             yield block
 
     def _check_labels(self, examples: int) -> None:
-        """Refuse a column of texts or of measurements that was taken for the label."""
+        """Raise an error if the label column seems to hold texts or measurements."""
         labels = self.stream.labels
         if len(labels) > max(100, examples / 2):
             shown = str(labels[0]) if len(str(labels[0])) <= 40 else str(labels[0])[:39] + "…"
@@ -151,8 +151,8 @@ class Examples:
                 f"{shown!r}. Name its column with --label."
             )
 
-    def _meet(self, sort: bool) -> None:
-        """Tell the model of new classes and features; those that come together are sorted, as in `fit`."""
+    def _add_new(self, sort: bool) -> None:
+        """Add new classes and features to the model; with `sort`, the new classes are sorted, as in `fit`."""
         model = self.model
         new = [label for label in self.stream.labels[self._places.size :] if label not in model.class_number]
         if new:
@@ -169,7 +169,7 @@ class Examples:
         if isinstance(self.class_weight, str):
             if not whole:
                 raise Usage(
-                    "class_weight must be a dict or None for data larger than memory, whose balance is known too late; got "
+                    "class_weight must be a dict or None for data larger than memory, as class sizes are known too late; got "
                     f"{self.class_weight!r}. Give the examples weights instead, or train on a sample."
                 )
             counts = np.bincount(codes[codes >= 0], minlength=len(classes))
@@ -180,7 +180,7 @@ class Examples:
         return own * weights if weights.size else own
 
     def _codes(self, codes: Codes) -> Codes:
-        places = np.append(self._places, -1)  # -1, no label, stays -1
+        places = np.append(self._places, -1)  # -1, which means no label, stays -1
         return places[codes]
 
     def _block(self, batch: Any, first: int, whole: bool = False) -> Block:
@@ -193,6 +193,6 @@ class Examples:
 
 
 def _bytes(batch: Any) -> int:
-    """The memory that a batch takes."""
+    """Size of a batch in memory."""
     parts = batch.rows if isinstance(batch.rows, CSR) else (batch.rows,)
     return sum(int(part.nbytes) for part in parts) + 8 * int(batch.codes.size + batch.weights.size)

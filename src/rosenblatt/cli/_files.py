@@ -1,4 +1,4 @@
-"""Models and data by the names that users type."""
+"""Read and write the models and data files that are named on the command line."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from rosenblatt.cli._errors import Usage, writing
 
 
 def load_model(path: str) -> Any:
-    """The estimator in a model file, ready to read files with."""
+    """Load an estimator that can read data files."""
     from rosenblatt.cli import _imports
     from rosenblatt.learners._load import load
 
@@ -20,14 +20,14 @@ def load_model(path: str) -> Any:
     estimator = load(path)
     if not hasattr(estimator, "encoder_"):
         raise Usage(
-            f"{path} was saved from Python and does not know how to read files; the commands need one that does. Train it "
-            "with `rosenblatt train`, or use rosenblatt.load in Python."
+            f"{path} must be a model of `rosenblatt train`; this one was saved from Python and holds no "
+            "description of data files. Train it with `rosenblatt train`, or use rosenblatt.load in Python."
         )
     return estimator
 
 
 def open_stream(paths: list[str], **options: Any) -> Any:
-    """`rosenblatt.data.open_stream`, made to start fast: its libraries do not load pandas or SciPy's linear algebra."""
+    """`rosenblatt.data.open_stream` with a faster start: pandas and SciPy's linear algebra are not loaded."""
     from rosenblatt.cli import _imports
     from rosenblatt.data import open_stream
 
@@ -46,15 +46,15 @@ def open_data(
     format: str | None = None,  # noqa: A002
     threads: int | None = None,
 ) -> Any:
-    """Files as the features that a model knows; others in them are ignored."""
+    """Open files with the features of a model; other features in them are ignored."""
     estimator.encoder_.freeze()
     return open_stream(paths, format=format, encoder=estimator.encoder_, labelled=labelled, threads=threads)
 
 
 def read_all(paths: list[str], options: dict[str, Any]) -> tuple[Any, Any, list[str]]:
-    """Whole files as X, y and the names of the features; examples without a label are left out.
+    """Read whole files as X, y and feature names; examples without a label are left out.
 
-    As with `rosenblatt.read`, svmlight text that never uses column 0 counts from one.
+    As with `rosenblatt.read`, the features of svmlight text count from 1 if column 0 is never used.
     """
     import numpy as np
 
@@ -77,7 +77,7 @@ def read_all(paths: list[str], options: dict[str, Any]) -> tuple[Any, Any, list[
 
 
 def save_model(estimator: Any, path: str) -> None:
-    """Write a model, whole or not at all."""
+    """Write a model file, completely or not at all."""
     from rosenblatt.model_file import save
 
     with writing(path):
@@ -86,7 +86,7 @@ def save_model(estimator: Any, path: str) -> None:
 
 @contextmanager
 def output(path: str | None) -> Iterator[IO[str]]:
-    """Standard output, or a file that appears when all is written."""
+    """Open standard output, or a file that is created when everything has been written."""
     if path is None or path == "-":
         stream = typer.get_text_stream("stdout")
         yield stream
@@ -100,5 +100,5 @@ def output(path: str | None) -> Iterator[IO[str]]:
 
 
 def emit(facts: dict[str, Any]) -> None:
-    """A result as JSON on standard output."""
+    """Print a result as JSON."""
     typer.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))

@@ -1,8 +1,8 @@
-"""Imports that other libraries make on behalf of a command, and that it can do without.
+"""Avoid slow imports that other libraries make and that the commands do not need.
 
 When Numba first compiles or loads a function, it imports SciPy's linear algebra to see whether compiled code could call it. When
 Arrow first turns a column into an array, it imports pandas to see whether values are a pandas series. Each takes about a tenth
-of a second. Both libraries remember the answer, so it is enough to let each ask once while the module cannot be imported.
+of a second. Both libraries remember the result, so it is enough to make these imports fail the first time.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from typing import Any
 
 @contextmanager
 def unavailable(name: str) -> Iterator[None]:
-    """Let the import of a module fail, as if it were not installed, unless it is loaded already."""
+    """Make the import of a module fail, as if it were not installed, unless it is already loaded."""
 
     def refuse(asked: str, *_: Any) -> None:
         if asked == name:
@@ -23,7 +23,7 @@ def unavailable(name: str) -> Iterator[None]:
 
     finder: Any = SimpleNamespace(
         find_spec=refuse
-    )  # None in sys.modules would be shorter, but Arrow takes it for pandas
+    )  # None in sys.modules would be shorter, but Arrow would use None as pandas
     sys.meta_path.insert(0, finder)
     try:
         yield
@@ -32,12 +32,12 @@ def unavailable(name: str) -> Iterator[None]:
 
 
 def numba_without_linear_algebra() -> None:
-    """Load the part of Numba that every compiled function needs and that asks for SciPy's linear algebra."""
+    """Load the part of Numba that tries to import SciPy's linear algebra; every compiled function needs it."""
     with unavailable("scipy.linalg"):
         importlib.import_module("numba.np.arraymath")
 
 
 def arrow_without_pandas() -> None:
-    """Load Arrow, and let both its Python part and its C++ part ask for pandas."""
+    """Load Arrow, so that both its Python part and its C++ part have tried to import pandas."""
     with unavailable("pandas"):
         importlib.import_module("pyarrow").array([0]).to_numpy()

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they become."""
+"""Options that several commands share, and their conversion to arguments."""
 
 from typing import Annotated, Any
 
@@ -29,7 +29,7 @@ Algorithm = Annotated[
         metavar="NAME",
         autocompletion=_algorithms,
         show_default=False,
-        help=f"The learner: {', '.join(names())}. The beginning of a name is enough.",
+        help=f"The learner: {', '.join(names())}. A unique beginning of the name is enough.",
     ),
 ]
 Cluster = Annotated[
@@ -38,8 +38,8 @@ Cluster = Annotated[
         "--dask",
         metavar="ADDRESS",
         show_default=False,
-        help="Train on a Dask cluster: the scheduler's address, such as tcp://10.0.0.1:8786, or local, or local:WORKERS for "
-        "processes on this machine. The workers must see the files under the same names.",
+        help="Train on a Dask cluster: the address of its scheduler, such as tcp://10.0.0.1:8786, or local or local:WORKERS for "
+        "processes on this computer. The workers must find the files under the same names.",
     ),
 ]
 Shards = Annotated[
@@ -49,7 +49,7 @@ Shards = Annotated[
         min=1,
         metavar="N",
         show_default=False,
-        help="With --dask: into how many parts to cut the data; of 64 MiB if not given, at least 8.",
+        help="With --dask: number of parts of the data. Default: parts of 64 MiB, at least 8.",
     ),
 ]
 Mixing = Annotated[
@@ -58,7 +58,7 @@ Mixing = Annotated[
         "--mixing",
         metavar="BY",
         show_default=False,
-        help="With --dask: what the weights of a part count by when they are mixed: uniform (the default), mistakes or examples.",
+        help="With --dask: how the weights of the parts are averaged: uniform (the default), or by mistakes or examples.",
     ),
 ]
 Format = Annotated[
@@ -68,7 +68,7 @@ Format = Annotated[
         "-f",
         metavar="FORMAT",
         show_default=False,
-        help="svmlight, csv, tsv, parquet, vw or jsonl; found by name and content if not given.",
+        help="svmlight, csv, tsv, parquet, vw or jsonl. Default: detected from name and content.",
     ),
 ]
 Label = Annotated[
@@ -78,7 +78,7 @@ Label = Annotated[
         "-l",
         metavar="COLUMN",
         show_default=False,
-        help="The column of the label, by name or by number from 0 on. Else: label, target, class or y, else the last one.",
+        help="The column of the label: its name, or its number from 0. Default: label, target, class or y, else the last column.",
     ),
 ]
 Header = Annotated[
@@ -86,7 +86,7 @@ Header = Annotated[
     typer.Option(
         "--header/--no-header",
         show_default=False,
-        help="Whether the first line of a CSV file names the columns; found by itself if not given.",
+        help="Whether the first line of a CSV file contains the column names. Default: detected.",
     ),
 ]
 Bits = Annotated[
@@ -96,7 +96,7 @@ Bits = Annotated[
         "-b",
         metavar="B",
         show_default=False,
-        help="Hash features to 2^B places, so that memory is bounded. Without it each feature has a place of its own.",
+        help="Hash the features to 2^B weights, which limits memory. Default: one weight per feature.",
     ),
 ]
 Types = Annotated[
@@ -105,7 +105,7 @@ Types = Annotated[
         "--types",
         metavar="COLUMN=TYPE",
         show_default=False,
-        help="The type of a column: number, category, words or ignore; separate several by commas. The others are guessed.",
+        help="The type of a column: number, category, words or ignore; separate several by commas. Default: detected.",
     ),
 ]
 Interactions = Annotated[
@@ -119,22 +119,22 @@ Interactions = Annotated[
 ]
 Standardize = Annotated[
     bool,
-    typer.Option("--standardize", help="Scale numbers to mean 0 and deviation 1, by running estimates."),
+    typer.Option("--standardize", help="Scale numbers to mean 0 and standard deviation 1, with running estimates."),
 ]
 OneBased = Annotated[
     bool | None,
     typer.Option(
         "--one-based/--zero-based",
         show_default=False,
-        help="Whether the features of an svmlight file count from 1 or 0. If not given, what reads whole files (trace, certify, "
-        "compare) counts from 1 where no 0 is used, and train and stream keep the numbers as they are written.",
+        help="Whether the features of an svmlight file count from 1 or 0. Default: trace, certify and compare, which read whole "
+        "files, count from 1 if no 0 is used; train and stream keep the numbers of the file.",
     ),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, show_default=False, help="How many cores may read; all of them if not given."),
+    typer.Option("--threads", min=1, show_default=False, help="Number of threads that read. Default: one per core."),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that is left to chance.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")]
 Settings = Annotated[
     list[str],
     typer.Option(
@@ -145,20 +145,20 @@ Settings = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
 
 def check_cluster(dask: str | None, shards: int | None, mixing: str | None) -> None:
-    """Refuse options of a cluster where none is asked for."""
+    """Raise an error if options of a cluster are given without --dask."""
     for name, given in (("--shards", shards is not None), ("--mixing", mixing is not None)):
         if given and dask is None:
             raise Usage(
-                f"{name} goes with --dask, which trains on a cluster; got it alone. Leave it out, or add --dask local."
+                f"{name} needs --dask, which trains on a cluster; got it without. Leave it out, or add --dask local."
             )
 
 
 def parsed_settings(settings: list[str], algorithm: str | None = None) -> dict[str, Any]:
-    """``["C=0.1", "multiclass=ovr"]`` as parameters: numbers, True, False and None as what they are, other words as strings.
+    """Parse settings such as ``["C=0.1", "multiclass=ovr"]``; numbers, True, False and None are converted.
 
     If ``"help"`` is among them, print the parameters of the algorithm and stop.
     """
@@ -172,7 +172,7 @@ def parsed_settings(settings: list[str], algorithm: str | None = None) -> dict[s
         name, equals, text = setting.partition("=")
         if not equals or not name.strip().isidentifier():
             raise Usage(
-                f"--set takes NAME=VALUE, such as C=0.1; got {setting!r}. Write the parameter's name before the sign."
+                f"--set takes NAME=VALUE, such as C=0.1; got {setting!r}. Write the name of the parameter before the equals sign."
             )
         parameters[name.strip()] = _value(text.strip())
     return parameters
@@ -191,7 +191,7 @@ def _value(text: str) -> Any:
 
 
 def parsed_types(types: list[str]) -> dict[str, str]:
-    """``["age=number,job=category"]`` as a dict."""
+    """Parse types such as ``["age=number,job=category"]``."""
     parsed = {}
     for part in _parts(types):
         column, equals, kind = part.rpartition("=")
@@ -211,7 +211,7 @@ def stream_options(
     format: str | None, label: str | None, header: bool | None, bits: int | None, types: list[str],  # noqa: A002
     interactions: list[str], standardize: bool, one_based: bool | None, threads: int | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The options of a command as those of `open_stream`."""
+    """Convert the options of a command to those of `open_stream`."""
     pairs = []
     for part in _parts(interactions):
         first, star, second = part.partition("*")
@@ -219,7 +219,7 @@ def stream_options(
             raise Usage(f"--interactions takes A*B, such as age*job; got {part!r}. Name two columns.")
         pairs.append((first.strip(), second.strip()))
     if bits is not None and not 1 <= bits <= 30:
-        raise Usage(f"--bits must lie between 1 and 30, for 2 to 1,073,741,824 places; got {bits}. 18 to 24 are usual.")
+        raise Usage(f"--bits must be between 1 and 30, for 2 to 1,073,741,824 weights; got {bits}. 18 to 24 are usual.")
     return {
         "format": format,
         "label": int(label) if label is not None and label.isdecimal() else label,

@@ -19,7 +19,7 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
 
 
 def roc_figure(result: Evaluation) -> Any:
-    """The ROC curve of two classes."""
+    """Draw the ROC curve of two classes."""
     figure, axes = _figure(4.6, 4.2)
     wrong, right = roc_curve(result.scores, result.positive)
     kept = np.unique(np.linspace(0, wrong.size - 1, min(wrong.size, 2000)).astype(int))
@@ -34,7 +34,7 @@ def roc_figure(result: Evaluation) -> Any:
 
 
 def mistakes_figure(epochs: list[dict[str, Any]]) -> Any:
-    """Mistakes made in each epoch before learning, and on examples set aside."""
+    """Draw the mistakes of each epoch, made before learning and on held-out examples."""
     figure, axes = _figure(4.6, 3.4)
     numbers = range(1, len(epochs) + 1)
     axes.bar(numbers, [epoch["mistakes"] for epoch in epochs], color=RED, width=0.7, label="while learning")
@@ -48,7 +48,7 @@ def mistakes_figure(epochs: list[dict[str, Any]]) -> Any:
 
 
 def confusion_figure(result: Evaluation) -> Any:
-    """The confusion matrix, each row coloured by shares."""
+    """Draw the confusion matrix; colours show the shares within each row."""
     count = len(result.labels)
     figure, axes = _figure(max(3.2, 1.6 + 0.55 * count), max(2.8, 1.2 + 0.5 * count))
     shares = result.confusion / np.maximum(1, result.confusion.sum(axis=1, keepdims=True))
@@ -74,7 +74,7 @@ def confusion_figure(result: Evaluation) -> Any:
 
 
 def features_figure(label: str, features: list[list[Any]]) -> Any:
-    """The strongest features of a class as bars."""
+    """Draw the largest weights of a class as bars."""
     figure, axes = _figure(4.6, 0.5 + 0.22 * max(1, len(features)))
     names = [name if len(name) <= 32 else name[:31] + "…" for name, _ in features]
     places = range(len(features))

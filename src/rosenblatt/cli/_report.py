@@ -1,4 +1,4 @@
-"""`--report`: one page that holds everything, its pictures too."""
+"""`--report`: a self-contained HTML page with all results and figures."""
 
 import html
 import importlib.util
@@ -16,7 +16,7 @@ from rosenblatt.cli.inspect import strongest
 from rosenblatt.training.evaluation import Evaluation, evaluate_stream
 
 CHEAP = 2_000_000
-"""Up to so many non-zero numbers the certificate is made."""
+"""Largest number of non-zero values for which the certificate is computed."""
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -32,7 +32,7 @@ pre { background: #f6f6f4; padding: .7rem; overflow-x: auto; }
 def write_report(
     path: str, session: Session, facts: dict[str, Any], test: Evaluation | None, test_data: str | None
 ) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page, completely or not at all."""
     from rosenblatt.model_file.atomic import replacing
 
     page = _page(session, facts, test, test_data)
@@ -48,7 +48,7 @@ def _page(session: Session, facts: dict[str, Any], test: Evaluation | None, test
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>",
         f"<title>{_text(title)}</title><style>{STYLE}</style><h1>{_text(title)}</h1>",
-        f"<p class='small'>Written by rosenblatt to go with the model {_text(facts['model'])}.{_no_pictures()}</p>",
+        f"<p class='small'>Written by rosenblatt for the model {_text(facts['model'])}.{_no_pictures()}</p>",
         _summary(facts, result, where),
         _learning(session, facts),
     ]
@@ -65,7 +65,7 @@ def _text(value: Any) -> str:
 
 
 def _on_training(session: Session) -> Evaluation | None:
-    """The training data again, where they can be read again."""
+    """Evaluate the model on the training data, if they can be read again."""
     if session.stream.bytes_total is None or session.history.stopped == "interrupted":
         return None
     session.estimator.encoder_.freeze()
@@ -79,11 +79,11 @@ def _summary(facts: dict[str, Any], result: Evaluation | None, where: str) -> st
         ("Time", f"{facts['seconds']:.2f} s"),
     ]  # fmt: skip
     if facts["epochs"]:
-        rows.append(("First epoch", f"{facts['epochs'][0]['accuracy']:.2%} right before learning each example"))
+        rows.append(("First epoch", f"{facts['epochs'][0]['accuracy']:.2%} correct, before learning each example"))
     if facts.get("held_out_accuracy") is not None:
-        rows.append(("Held out", f"{facts['held_out_accuracy']:.2%} of the examples that were set aside"))
+        rows.append(("Held out", f"{facts['held_out_accuracy']:.2%} correct on examples not used for training"))
     table = "".join(f"<tr><th>{name}</th><td>{_text(value)}</td></tr>" for name, value in rows)
-    big = "" if result is None else f"<p><span class='big'>{result.accuracy:.2%}</span> right on {_text(where)}</p>"
+    big = "" if result is None else f"<p><span class='big'>{result.accuracy:.2%}</span> correct on {_text(where)}</p>"
     return f"{big}<table>{table}</table>"
 
 
@@ -99,7 +99,7 @@ def _learning(session: Session, facts: dict[str, Any]) -> str:
     names = ["epoch", "mistakes", "updates", "accuracy", *(["held out"] if epochs[0]["held_out"] else [])]
     head = "".join(f"<th class='n'>{name}</th>" for name in names)
     return (
-        "<h2>How it learned</h2><p class='small'>Mistakes are counted before each example is learned.</p><div class='side'>"
+        "<h2>Training</h2><p class='small'>Mistakes are counted before each example is learned.</p><div class='side'>"
         f"{_picture(_pictures.mistakes_figure, epochs)}<table><tr>{head}</tr>{lines}</table></div>"
     )
 
@@ -109,14 +109,14 @@ def _share(value: float | None) -> str:
 
 
 def _judgement(result: Evaluation, where: str, tested: bool) -> str:
-    note = "" if tested else " These are the examples that it has learned: the accuracy on new ones will be lower."
+    note = "" if tested else " The model was trained on these examples: the accuracy on new ones will be lower."
     pictures = _picture(_pictures.confusion_figure, result) if len(result.labels) <= 40 else ""
     if result.roc_auc is not None:
         pictures += _picture(_pictures.roc_figure, result)
     if not pictures:
         pictures = f"<pre>{_text(result.to_text())}</pre>"
     return (
-        f"<h2>How good it is</h2><p>{result.mistakes:,} mistakes in {result.examples:,} examples of {_text(where)}.{note}</p>"
+        f"<h2>Accuracy</h2><p>{result.mistakes:,} mistakes in {result.examples:,} examples of {_text(where)}.{note}</p>"
         f"<div class='side'>{pictures}</div>"
     )
 
@@ -128,11 +128,11 @@ def _features(estimator: Any) -> str:
         for label, features in list(found.items())[:12]
         if features
     )
-    return f"<h2>What speaks for each class</h2><p class='small'>The largest weights.</p><div class='side'>{pictures}</div>"
+    return f"<h2>Largest weights of each class</h2><div class='side'>{pictures}</div>"
 
 
 def _certificate(session: Session) -> str:
-    """What can be proved about the training data, where that is cheap."""
+    """Prove whether the training data are separable, if that is cheap."""
     block = session.whole
     if block is None:
         return ""
@@ -141,7 +141,7 @@ def _certificate(session: Session) -> str:
         shown = getattr(session.estimator, "certificate_", None)
         separated = shown is not None and shown.status == "separable"
         text = "The last weights separate the training data: they are linearly separable." if separated else ""
-        return f"<h2>What is proved</h2><p>{text}</p>" if text else ""
+        return f"<h2>Linear separability</h2><p>{text}</p>" if text else ""
     from rosenblatt.theory.separation import certify
 
     kept = np.flatnonzero(block.codes >= 0)
@@ -149,7 +149,7 @@ def _certificate(session: Session) -> str:
         block.table.take(kept), block.codes[kept], fit_intercept=bool(getattr(session.estimator, "fit_intercept", True)),
         tol=None, max_steps=2_000,
     )  # fmt: skip
-    return f"<h2>What is proved about the training data</h2><pre>{_text(certificate)}</pre>"
+    return f"<h2>Linear separability of the training data</h2><pre>{_text(certificate)}</pre>"
 
 
 def _settings(session: Session) -> str:
@@ -158,26 +158,26 @@ def _settings(session: Session) -> str:
         for name, value in sorted(session.estimator.get_params().items())
     )
     return (
-        f"<h2>How it was made</h2><pre>{_text(session.stream.describe())}</pre><details><summary>All parameters</summary>"
+        f"<h2>Data and parameters</h2><pre>{_text(session.stream.describe())}</pre><details><summary>All parameters</summary>"
         f"<table>{settings}</table></details>"
     )
 
 
 def _weights(label: str, features: list[list[Any]]) -> str:
-    """The strongest features of a class as a table."""
+    """Table of the largest weights of a class."""
     lines = "".join(f"<tr><td>{_text(name)}</td><td class='n'>{weight:.4g}</td></tr>" for name, weight in features)
     return f"<table><tr><th>for {_text(label)}</th><th class='n'>weight</th></tr>{lines}</table>"
 
 
 def _no_pictures() -> str:
-    """What to say where there will be numbers only."""
+    """Note for a report without figures."""
     if importlib.util.find_spec("matplotlib") is not None:
         return ""
-    return " With <code>pip install rosenblatt[plots]</code> it has pictures, too."
+    return " For figures, <code>pip install rosenblatt[plots]</code>."
 
 
 def _picture(draw: Callable[..., Any], *arguments: Any) -> str:
-    """A picture as SVG that can stand in a page; nothing where there is no matplotlib."""
+    """Figure as SVG for use in HTML; empty without matplotlib."""
     try:
         import matplotlib as mpl
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""A training run of the command line: the learner, its data, and what came of it."""
+"""A training run of the command line: the learner, its data and its results."""
 
 import dataclasses
 import os
@@ -21,7 +21,7 @@ from rosenblatt.training.schedule import Schedule, StopRule, VisitingOrder, stop
 
 
 def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
-    """A learner by its name, its parameters checked."""
+    """Make a learner by its name and check its parameters."""
     learner = find(algorithm)
     known = declarations(learner)
     for name in parameters:
@@ -31,7 +31,7 @@ def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
             )
     if (weight := parameters.get("class_weight")) not in (None, "balanced"):
         raise Usage(
-            f"--set class_weight must be balanced or None; got {weight!r}. Give examples weights of their own in VW text."
+            f"--set class_weight must be balanced or None; got {weight!r}. To weight single examples, use VW text."
         )
     if "random_state" in known:
         parameters = {"random_state": seed, **parameters}
@@ -46,9 +46,9 @@ class Session:
     Parameters
     ----------
     quiet : bool
-        Whether to show no progress.
+        Whether to hide the progress bar.
     seed, shuffle, holdout
-        As the options.
+        The options of these names.
     """
 
     stream: Any
@@ -66,7 +66,7 @@ class Session:
     def begin(
         self, data: list[str], options: dict[str, Any], algorithm: str, parameters: dict[str, Any], epochs: int
     ) -> None:
-        """Start from nothing."""
+        """Start a new run."""
         self.estimator = new_learner(algorithm, parameters, self.seed)
         self.stream = open_stream(data, **options)
         self.data = data
@@ -80,7 +80,7 @@ class Session:
             changes["holdout"] = self.holdout
         self.schedule, self.history = Schedule.of(self.estimator, **changes), History()
 
-    def take_up(
+    def resume(
         self,
         path: str,
         data: list[str],
@@ -90,27 +90,27 @@ class Session:
         epochs: int | None,
         given: Collection[str] = (),
     ) -> None:
-        """Go on with a model: where its run was interrupted, or from its weights with other data.
+        """Continue training a model: an interrupted run, or from its weights with other data.
 
-        `given` are those of seed, shuffle and holdout that were asked for: a run that goes on keeps its own.
+        `given` names those of seed, shuffle and holdout that are on the command line; an interrupted run keeps its own values.
         """
         self.estimator = load_model(path)
         self.resumed, self.data = True, data
         name = type(self.estimator).__name__
         if not self.online:
             raise Usage(
-                f"--resume needs a learner that learns example by example; {name} needs the whole set at once. Train it anew."
+                f"--resume needs a learner that learns example by example; {name} needs all examples at once. Train a new model."
             )
         if algorithm is not None and find(algorithm) is not type(self.estimator):
             raise Usage(
-                f"--algorithm must be that of the model, {name}, to go on with it; got {algorithm!r}. Leave it out."
+                f"--algorithm must be that of the model, {name}, to continue its training; got {algorithm!r}. Leave it out."
             )
         kept = self.estimator.get_params()
         changed = [key for key, value in parameters.items() if kept.get(key, None) != value]
         if changed:
             raise Usage(
-                f"--set cannot change a model that goes on, whose {changed[0]} is {kept.get(changed[0])!r}; got "
-                f"{parameters[changed[0]]!r}. Leave it out, or train anew."
+                f"--set cannot change the parameters of an existing model, whose {changed[0]} is {kept.get(changed[0])!r}; got "
+                f"{parameters[changed[0]]!r}. Leave it out, or train a new model."
             )
         fixed = [f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize") if options[key]]
         if options["one_based"] is not None:
@@ -133,8 +133,8 @@ class Session:
             for name in given:
                 if getattr(self, name) != getattr(saved, name):
                     raise Usage(
-                        f"--{name} must be that of the run that goes on, {getattr(saved, name)}; got {getattr(self, name)}. "
-                        "Leave it out, or train anew."
+                        f"--{name} must be that of the run to resume, {getattr(saved, name)}; got {getattr(self, name)}. "
+                        "Leave it out, or train a new model."
                     )
             if reason := StopRule(self.schedule, self.history).reason(self.history):
                 raise Usage(
@@ -146,18 +146,18 @@ class Session:
 
     @property
     def online(self) -> bool:
-        """Whether the learner takes example by example, so that data may be larger than memory."""
+        """Whether the learner learns example by example, so that data may be larger than memory."""
         return hasattr(self.estimator, "_rule") and getattr(type(self.estimator), "partial_fit", None) is not None
 
     def _fingerprint(self) -> list[list[Any]]:
-        """The files by name and size: whether a run goes on with the same data."""
+        """Names and sizes of the files, to recognise the data of an interrupted run."""
         names = getattr(self.stream, "names", self.data)
         return [[str(name), os.stat(name).st_size if Path(name).exists() else -1] for name in names]  # noqa: PTH116
 
     # ---- learn ----
 
     def learn(self, on_epoch: Callable[[Schedule, History], None]) -> None:
-        """Train, with a bar on a terminal, until done or interrupted."""
+        """Train until done or interrupted, with a progress bar on a terminal."""
         estimator, history = self.estimator, self.history
         linear = hasattr(estimator, "_rule")
         model = getattr(estimator, "model_", None)
@@ -189,9 +189,9 @@ class Session:
 
             if not self.online:
                 bar.title = "reading"
-                interrupt.lost = "interrupted while reading, before anything was learned. No model was written."
+                interrupt.abort_message = "interrupted while reading, before training began. No model was written."
                 self._check_classes(model.classes, int((next(iter(examples.blocks())).codes >= 0).sum()))
-                interrupt.lost = ""
+                interrupt.abort_message = ""
             if linear:
                 passes = BlockPasses(
                     model, examples.blocks, VisitingOrder(self.schedule.shuffle, self.schedule.seed), self.schedule,
@@ -213,9 +213,9 @@ class Session:
         }
 
     def _smallest_margin(self, model: Any, examples: Examples, last: Block | None) -> float | None:
-        """The smallest margin over all examples; None where that would take another pass over what can be read only once.
+        """Smallest margin over all examples; None if that needs another pass over data that can be read only once.
 
-        The last block, which is in memory, comes first: where it holds an example that is wrong, nothing has to be read again.
+        The last block, which is in memory, comes first: if it has a misclassified example, nothing has to be read again.
         """
         lead = smallest_margin(model, [] if last is None else [last])
         if lead <= 0.0 or examples.whole is not None:
@@ -232,15 +232,15 @@ class Session:
         path: str,
         on_epoch: Callable[[Schedule, History], None],
     ) -> None:
-        """Train on a Dask cluster; the model is written after each epoch, so that a lost cluster costs no more than one."""
+        """Train on a Dask cluster; the model is written after each epoch, so that a lost cluster costs at most one epoch."""
         from rosenblatt.dask import ClusterError
         from rosenblatt.dask import train as train_on_cluster
 
         before = getattr(self.estimator, "training_", {}).get("shards")
         if self.resumed and (before is None or not self.history.done):
             raise Usage(
-                "--resume with --dask goes on where a run on a cluster stopped, with the same data; this model comes from "
-                "another. Leave --resume out to train anew."
+                "--resume with --dask continues a run on a cluster with the same data; this model comes from another run. "
+                "Leave --resume out to train a new model."
             )
         reading = {"format": self.stream.format, "encoder": self.stream.encoder, "header": self.stream.encoder.header}
         if before is not None and self.resumed:
@@ -269,7 +269,7 @@ class Session:
     def _fit_kernel(
         self, classes: list[Any], block: Block | None, on_epoch: Callable[[History], None] | None = None
     ) -> None:
-        """Train a kernel perceptron, which needs the whole set at once."""
+        """Train a kernel perceptron, which needs all examples at once."""
         assert block is not None
         kept = np.flatnonzero(block.codes >= 0)
         X = block.table.take(kept)
@@ -283,14 +283,14 @@ class Session:
             raise Usage(f"{names}: there is no labelled example to learn from. Check --label and --format.")
         if len(classes) < 2:
             raise Usage(
-                f"{names}: the labels must hold at least 2 classes; got only {classes[0]!r}. "
-                "Check that --label names the label's column."
+                f"{names}: the labels must have at least 2 classes; got only {classes[0]!r}. "
+                "Check that --label names the column of the label."
             )
 
     # ---- afterwards ----
 
     def largest_number(self) -> float:
-        """The largest number in the columns of a table that is learned as it is; 0 where they are standardised."""
+        """Largest absolute value in the number columns of a table; 0 if they are standardised."""
         encoder = self.stream.encoder
         if self.whole is None or not encoder.number_columns or encoder.moments is not None:
             return 0.0
@@ -302,18 +302,18 @@ class Session:
         save_model(self.estimator, path)
 
     def test(self, path: str, threads: int | None) -> Evaluation:
-        """How the model does on another file."""
+        """Evaluate the model on another file."""
         stream = open_data([path], self.estimator, labelled=True, threads=threads)
         with Bar("testing", self.quiet) as bar:
             evaluation = evaluate_stream(
                 self.estimator, stream, lambda: bar.update(stream.bytes_read, stream.bytes_total)
             )
         if evaluation.examples == 0:
-            raise Usage(f"{path}: there is no labelled example to test on. Check that it has the label's column.")
+            raise Usage(f"{path}: there is no labelled example to test on. Check that it has the column of the label.")
         return evaluation
 
     def facts(self, path: str, seconds: float) -> dict[str, Any]:
-        """What is printed, and what --json prints."""
+        """Results of the run, for the text output and for --json."""
         from rosenblatt.cli.train import as_epoch
 
         history = self.history

@@ -1,4 +1,4 @@
-"""`rosenblatt certify`: can a hyperplane separate the data? With proof."""
+"""`rosenblatt certify`: prove whether the data are linearly separable."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from rosenblatt.cli import _options as option
 def certify(
     data: option.DataFiles,
     intercept: Annotated[
-        bool, typer.Option("--intercept/--no-intercept", help="Whether the hyperplane may pass beside the origin.")
+        bool, typer.Option("--intercept/--no-intercept", help="Whether the hyperplane has an intercept.")
     ] = True,
     label: option.Label = None,
     format: option.Format = None,  # noqa: A002

@@ -1,4 +1,4 @@
-"""`rosenblatt compare`: every learner on the same data, shuffled many times."""
+"""`rosenblatt compare`: compare all linear learners on the same data."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -13,14 +13,14 @@ from rosenblatt.cli._errors import Usage, writing
 
 def compare(
     data: option.DataFiles,
-    repeats: Annotated[int, typer.Option("--repeats", "-n", min=1, help="How many orders to try.")] = 20,
-    passes: Annotated[int, typer.Option("--passes", min=1, help="How often to go through the data in each.")] = 1,
+    repeats: Annotated[int, typer.Option("--repeats", "-n", min=1, help="Number of random orders.")] = 20,
+    passes: Annotated[int, typer.Option("--passes", min=1, help="Passes over the data in each order.")] = 1,
     prefix: Annotated[
         float,
-        typer.Option("--prefix", help="The share of each stream on which settings are chosen; the rest is scored."),
+        typer.Option("--prefix", help="Share of the examples on which settings are chosen; the others are scored."),
     ] = 0.1,
     shuffle: Annotated[
-        bool, typer.Option("--shuffle/--in-order", help="Shuffle, or keep the order of a stream in time.")
+        bool, typer.Option("--shuffle/--in-order", help="Shuffle, or keep the order of the data.")
     ] = True,
     only: Annotated[
         list[str],
@@ -28,7 +28,7 @@ def compare(
             "--only",
             metavar="NAME",
             show_default=False,
-            help="Who takes part, by the beginning of a name; can be repeated.",
+            help="Compare only learners whose name begins so; can be given several times.",
         ),
     ] = [],  # noqa: B006
     plot: Annotated[
@@ -48,9 +48,9 @@ def compare(
     json: option.AsJson = False,
     quiet: option.Quiet = False,
 ) -> None:
-    """Let every linear learner go through the same data, and count the mistakes each makes before it learns.
+    """Compare all linear learners on your data by the mistakes that they make before learning each example.
 
-    Settings are chosen on the first part of each stream and never on what is scored. Mean and spread are those of the shuffles.
+    Settings are chosen on the first examples, which are not scored. Mean and standard deviation are over the random orders.
 
     For example:
       rosenblatt compare spam.csv
@@ -64,7 +64,7 @@ def compare(
 
     check_output(plot)
     if not 0 < prefix < 1:
-        raise Usage(f"--prefix must lie between 0 and 1; got {prefix:g}. It is the share that settings are chosen on.")
+        raise Usage(f"--prefix must be between 0 and 1; got {prefix:g}. It is the share for choosing settings.")
     chosen = [one for one in CONTENDERS if any(_plain(one.name).startswith(_plain(name)) for name in only)]
     if only and not chosen:
         known = ", ".join(one.name for one in CONTENDERS)
@@ -100,7 +100,7 @@ def _plain(name: str) -> str:
 
 @contextmanager
 def _bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar over the runs on a terminal, nothing when piped."""
+    """Progress bar over the runs; only on a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""`rosenblatt demo`: a tour on real data that ships with the package, made of the commands that a user would type."""
+"""`rosenblatt demo`: a tour of the commands on real data that are part of the package."""
 
 import contextlib
 import csv
@@ -15,10 +15,10 @@ TRAINING_MAILS = 1_500
 
 
 def demo(
-    words: Annotated[int, typer.Option("--words", min=1, max=100, help="How many words to show for each class.")] = 8,
-    epochs: Annotated[int, typer.Option("--epochs", min=1, max=1000, help="How often to go through the mails.")] = 10,
+    words: Annotated[int, typer.Option("--words", min=1, max=100, help="Number of words to show for each class.")] = 8,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, max=1000, help="Passes over the mails.")] = 10,
     folder: Annotated[
-        Path, typer.Option("--folder", metavar="FOLDER", help="Where the data, the model and the report go.")
+        Path, typer.Option("--folder", metavar="FOLDER", help="Folder for the data, the model and the report.")
     ] = Path("rosenblatt-demo"),
 ) -> None:
     """Train a spam filter on 2,000 real mails, prove things about it, and write a report.
@@ -28,43 +28,43 @@ def demo(
     """
     from rosenblatt.estimators.bases import with_sklearn
 
-    with_sklearn()  # `trace` fits an estimator, and the choice is made once for a process
+    with_sklearn()  # `trace` needs it, and it can be chosen only once per process
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.chdir(folder):
         _write_data()
-        typer.echo("Five commands on real mails. The first time, each also compiles the kernels that it needs.\n")
+        typer.echo("Five commands on real mails. The first run of each takes longer, because it compiles code.\n")
         typer.secho(f"$ cd {shlex.quote(str(folder))}", bold=True)
         for explanation, command in _tour(words, epochs):
             _step(explanation, command)
-    typer.secho("\nWhere to look", bold=True)
+    typer.secho("\nResults", bold=True)
     typer.echo(f"  the report     {folder.resolve() / 'report.html'}")
-    typer.echo(f"  data, model    {folder.resolve()}: try the commands above on them, or with --help")
-    typer.echo("  rosenblatt lab shows the algorithm at work in the browser, rosenblatt serve learns over HTTP.")
+    typer.echo(f"  data, model    {folder.resolve()}: try the commands above here; each has --help")
+    typer.echo("  rosenblatt lab shows the algorithm step by step in the browser; rosenblatt serve learns over HTTP.")
 
 
 def _tour(words: int, epochs: int) -> list[tuple[str, str]]:
-    """What is shown, in this order: why, and a command."""
+    """Explanation and command of each step."""
     learners = " ".join(f"--only {name}" for name in ("perceptron", "averaged", "pa-ii", "arow"))
     return [
         (
-            "A perceptron reads mails as the words in them, and changes its weights only when it is wrong.",
+            "Train a perceptron on the words of the mails. It changes its weights only after a mistake.",
             f"train mails.csv -m spam.model --epochs {epochs} --test new_mails.csv --report report.html",
         ),
-        ("What it learned: the words that speak loudest for each class.", f"inspect spam.model --top {words}"),
-        ("What can be proved: whether a hyperplane separates these mails, and how widely.", "certify mails.csv"),
+        ("The words with the largest weights for each class.", f"inspect spam.model --top {words}"),
+        ("Prove whether a hyperplane separates these mails, and with which margin.", "certify mails.csv"),
         (
-            "Who learns fastest? Every mail is predicted before it is learned, in five random orders.",
+            "Compare learners: each mail is predicted before it is learned, in five random orders.",
             f"compare mails.csv --repeats 5 {learners} --quiet",
         ),
         (
-            "Every step, as on a blackboard: five points, and the proof of convergence as it tightens.",
+            "Every step of a run on five points, with the two sides of the convergence proof.",
             "trace points.csv --init=-1,0,0 --on-zero positive",
         ),
     ]
 
 
 def _step(explanation: str, command: str) -> None:
-    """Run a command as the shell would, and show what it was."""
+    """Print and run a command."""
     from rosenblatt.cli import app
 
     typer.echo(f"\n{explanation}")
@@ -76,7 +76,7 @@ def _step(explanation: str, command: str) -> None:
 
 
 def _write_data() -> None:
-    """The files that the commands read."""
+    """Write the files that the commands read."""
     from rosenblatt.datasets import load_spam
 
     texts, labels = load_spam()

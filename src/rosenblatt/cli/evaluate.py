@@ -1,4 +1,4 @@
-"""`rosenblatt evaluate`: how good a model is on labelled examples."""
+"""`rosenblatt evaluate`: measure a model on labelled examples."""
 
 from typing import Annotated, Any
 
@@ -38,7 +38,7 @@ def evaluate(
     with Bar("evaluating", quiet) as bar:
         result = evaluate_stream(estimator, stream, lambda: bar.update(stream.bytes_read, stream.bytes_total))
     if result.examples == 0:
-        raise Usage(f"{', '.join(data)}: there is no labelled example in it. Check that it has the label's column.")
+        raise Usage(f"{', '.join(data)}: there is no labelled example in it. Check that it has a column of labels.")
     if (strangers := describe_strangers(result.labels, class_labels(estimator))) and not quiet:
         warn(strangers)
     if roc is not None:
@@ -51,7 +51,7 @@ def evaluate(
 
 def _draw(path: str, result: Any) -> None:
     if result.roc_auc is None:
-        raise Usage("--roc needs two classes with examples of both; got another kind of data. Leave it out.")
+        raise Usage("--roc needs two classes with examples of both; got other data. Leave it out.")
     from rosenblatt.cli._errors import writing
     from rosenblatt.cli._pictures import roc_figure
     from rosenblatt.model_file.atomic import replacing

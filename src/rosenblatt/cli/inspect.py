@@ -1,4 +1,4 @@
-"""`rosenblatt inspect`: what a model has learned."""
+"""`rosenblatt inspect`: show the weights of a model."""
 
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ from rosenblatt.cli._errors import Usage
 
 def inspect(
     model: option.ModelFile,
-    top: Annotated[int, typer.Option("--top", "-n", min=0, help="How many features to show for each class.")] = 20,
+    top: Annotated[int, typer.Option("--top", "-n", min=0, help="Number of features to show for each class.")] = 20,
     feature: Annotated[
         list[str],
         typer.Option(
@@ -22,7 +22,7 @@ def inspect(
     ] = [],  # noqa: B006
     json: option.AsJson = False,
 ) -> None:
-    """Show the weights of a model by feature and class, and how it was made.
+    """Show the largest weights of a model for each class, its parameters and its training data.
 
     For example:
       rosenblatt inspect spam.model --top 10
@@ -51,7 +51,7 @@ def inspect(
             for label, weight in weights.items():
                 typer.echo(f"  {weight:>+12.5g}  {label}")
     elif "strongest" not in facts:
-        typer.echo(f"\n{facts['algorithm']} has no weight for each feature: it is a sum over examples.")
+        typer.echo(f"\n{facts['algorithm']} has no weights of features: it is a sum over examples.")
     else:
         _print_strongest(facts["strongest"])
 
@@ -65,7 +65,7 @@ def _shown(value: Any) -> str:
 
 
 def describe(estimator: Any, path: str) -> dict[str, Any]:
-    """What a model is and how it was made."""
+    """Algorithm, parameters and training of a model."""
     from rosenblatt.model_file import read
     from rosenblatt.training.evaluation import class_labels
 
@@ -88,7 +88,7 @@ def describe(estimator: Any, path: str) -> dict[str, Any]:
 
 
 def strongest(estimator: Any, count: int) -> dict[str, list[list[Any]]]:
-    """For each class the features that speak loudest for it, with their weights; two classes share one weight vector."""
+    """Features with the largest weights for each class; two classes share one weight vector."""
     import numpy as np
 
     from rosenblatt.training.evaluation import class_labels
@@ -120,12 +120,12 @@ def _weights_of(estimator: Any, name: str) -> dict[str, float]:
 
     if not hasattr(estimator, "coef_"):
         raise Usage(
-            f"{type(estimator).__name__} has no weight for each feature: it is a sum over examples. Leave --feature out."
+            f"{type(estimator).__name__} has no weights of features: it is a sum over examples. Leave --feature out."
         )
     number = estimator.encoder_.find(name)
     if number < 0:
         raise Usage(
-            f"The model has no feature {name!r}. Names are as `rosenblatt inspect` shows them, such as column=value."
+            f"The model has no feature {name!r}. Use a name that `rosenblatt inspect` shows, such as column=value."
         )
     coef, classes = estimator.coef_[:, number], class_labels(estimator)
     weights = [-coef[0], coef[0]] if len(classes) == 2 else coef

@@ -1,4 +1,4 @@
-"""`rosenblatt lab`: the page where one meets the perceptron."""
+"""`rosenblatt lab`: an interactive page that shows how a perceptron learns."""
 
 from typing import Annotated
 
@@ -10,11 +10,11 @@ from rosenblatt.cli._errors import Failure
 def lab(
     port: Annotated[
         int,
-        typer.Option("--port", "-p", min=0, max=65535, help="Where to listen on this computer; 0 takes a free port."),
+        typer.Option("--port", "-p", min=0, max=65535, help="Port on this computer; 0 chooses a free one."),
     ] = 8765,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the page.")] = True,
 ) -> None:
-    """Serve the interactive page on this computer alone, and open it.
+    """Serve the interactive page, only to this computer, and open it.
 
     For example:
       rosenblatt lab
@@ -22,14 +22,13 @@ def lab(
     """
     from rosenblatt.estimators.bases import with_sklearn
 
-    with_sklearn()  # a run of the lab is the library's own `fit`, watched
+    with_sklearn()  # a run of the lab calls `fit`
     from rosenblatt.lab.server import Server, serve
 
     try:
         Server(port).server_close()
     except OSError as error:
         raise Failure(
-            f"port {port} cannot be listened on: {error.strerror or error}. Choose another with --port, or 0 for any that is "
-            "free."
+            f"port {port} cannot be used: {error.strerror or error}. Choose another one with --port, or 0 for any free one."
         ) from error
     serve(port, browser)

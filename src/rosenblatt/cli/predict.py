@@ -1,4 +1,4 @@
-"""`rosenblatt predict`: a label for each example."""
+"""`rosenblatt predict`: predict the label of each example."""
 
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ def predict(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", show_default=False, help="Where to write; standard output if not given."
+            "--output", "-o", metavar="FILE", show_default=False, help="Output file. Default: standard output."
         ),
     ] = None,
     scores: Annotated[
@@ -21,17 +21,17 @@ def predict(
         typer.Option(
             "--scores",
             "-s",
-            help="Also write the scores: one for two classes (positive for the second), else one for each class.",
+            help="Also write the scores: one score for two classes (positive for the second), else one per class.",
         ),
     ] = False,
     format: option.Format = None,  # noqa: A002
     threads: option.Threads = None,
-    json: Annotated[bool, typer.Option("--json", help="Write a JSON object on each line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Write one JSON object per line.")] = False,
     quiet: option.Quiet = False,
 ) -> None:
-    """Predict the label of every example, one on each line, in their order.
+    """Predict the label of every example, one per line, in the order of the data.
 
-    Labels in DATA are not needed, and not looked at. With --scores, tabs separate the columns.
+    Labels in DATA are ignored. With --scores, tabs separate the columns.
 
     For example:
       rosenblatt predict spam.model new.csv

@@ -1,4 +1,4 @@
-"""`rosenblatt replay`: rebuild a model from the event log of the service, check it, or learn it by another rule."""
+"""`rosenblatt replay`: check the event log of the service, rebuild a model from it, or learn it with another rule."""
 
 from typing import Annotated, Any
 
@@ -13,26 +13,26 @@ def replay(
         str,
         typer.Argument(
             metavar="LOG",
-            help="A store (an address, or SQLite's file), or a log that --export wrote.",
+            help="A store (its address, or an SQLite file), or a log written by --export.",
             show_default=False,
         ),
     ],
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME", help="Which model, if there are several.", show_default=False),
+        typer.Option("--model", metavar="NAME", help="Name of the model, if there are several.", show_default=False),
     ] = None,
     algorithm: option.Algorithm = None,
     settings: option.Settings = [],  # noqa: B006
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the model that comes of it.", show_default=False),
+        typer.Option("--output", "-o", metavar="FILE", help="Write the resulting model.", show_default=False),
     ] = None,
     export: Annotated[
         str | None,
         typer.Option(
             "--export",
             metavar="FILE",
-            help="Write the events as JSON lines (.gz: compressed) instead.",
+            help="Only write the events as JSON lines (.gz: compressed).",
             show_default=False,
         ),
     ] = None,
@@ -40,11 +40,11 @@ def replay(
     shards: option.Shards = None,
     mixing: option.Mixing = None,
     epochs: Annotated[
-        int, typer.Option("--epochs", "-e", min=1, help="With --dask: passes over the examples at most.")
+        int, typer.Option("--epochs", "-e", min=1, help="With --dask: maximum number of passes over the examples.")
     ] = 10,
     json: option.AsJson = False,
 ) -> None:
-    """Do the events of a service's log again: to check it, to rebuild the model, or to try another rule.
+    """Replay the event log of the service: check it, rebuild a model from it, or try another rule.
 
     For example:
       rosenblatt replay spam.db
@@ -111,7 +111,7 @@ def _train(
     output: str | None,
     json: bool,
 ) -> None:
-    """Learn the examples of a log anew, for several epochs on a cluster, instead of once in their order."""
+    """Train on the examples of a log on a cluster, for several epochs, instead of once in their order."""
     from rosenblatt.cli._files import emit, save_model
     from rosenblatt.dask import ClusterError, train
     from rosenblatt.dask._sources import source_of_pairs
@@ -175,7 +175,7 @@ def _print(facts: dict[str, object]) -> None:
     for title, name in (("accuracy", "accuracy"), ("as served", "logged_accuracy")):
         value = facts[name]
         typer.echo(f"{title:<11} {'-' if value is None else f'{value:.2%}'}")
-    typer.echo(f"{'different':<11} {facts['differing_predictions']:,} predictions other than those in the log")
+    typer.echo(f"{'different':<11} {facts['differing_predictions']:,} predictions differ from the log")
     if facts["gaps"]:
         typer.echo(f"{'gaps':<11} {facts['gaps']:,} places where events are missing")
     if facts["refused"]:

@@ -1,4 +1,4 @@
-"""`rosenblatt serve` and `rosenblatt token`: the online-learning service and who may use it."""
+"""`rosenblatt serve` and `rosenblatt token`: the online-learning service and its access tokens."""
 
 from typing import Annotated
 
@@ -20,41 +20,41 @@ StoreUrl = Annotated[
 def serve(
     store: StoreUrl = "sqlite:///rosenblatt.db",
     host: Annotated[
-        str, typer.Option("--host", metavar="H", help="Where to listen; without tokens on loopback only.")
+        str, typer.Option("--host", metavar="H", help="Address to listen on; without tokens only loopback.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option("--port", "-p", metavar="P", min=0, max=65535, help="The port; 0 takes a free one.")
+        int, typer.Option("--port", "-p", metavar="P", min=0, max=65535, help="Port; 0 chooses a free one.")
     ] = 8520,
-    max_body: Annotated[int, typer.Option("--max-body", min=1024, help="Bytes of a request.")] = 8 << 20,
-    max_features: Annotated[int, typer.Option("--max-features", min=1, help="Features of one example.")] = 10_000,
+    max_body: Annotated[int, typer.Option("--max-body", min=1024, help="Maximum bytes of a request.")] = 8 << 20,
+    max_features: Annotated[int, typer.Option("--max-features", min=1, help="Maximum features per example.")] = 10_000,
     max_pending: Annotated[
         int,
         typer.Option(
             "--max-pending",
             min=1,
-            help="Predictions of a model that may wait for their label; then the oldest expires.",
+            help="Maximum number of predictions that wait for a label; then the oldest expires.",
         ),
     ] = 100_000,
     max_age: Annotated[
         float, typer.Option("--max-age", min=0.001, help="Seconds after which a prediction expires.")
     ] = 7 * 86400.0,
     remember: Annotated[
-        int, typer.Option("--remember", min=1, help="Ids of a model to remember after they were revealed.")
+        int, typer.Option("--remember", min=1, help="Number of revealed ids of a model to remember.")
     ] = 100_000,
-    max_models: Annotated[int, typer.Option("--max-models", min=1, help="How many models there may be.")] = 100,
+    max_models: Annotated[int, typer.Option("--max-models", min=1, help="Maximum number of models.")] = 100,
     max_weights: Annotated[
-        int, typer.Option("--max-weights", min=1, help="Features times classes of a model.")
+        int, typer.Option("--max-weights", min=1, help="Maximum number of weights: features times classes.")
     ] = 50_000_000,
     snapshot_every: Annotated[
-        int, typer.Option("--snapshot-every", min=1, help="Events of a model between two snapshots.")
+        int, typer.Option("--snapshot-every", min=1, help="Number of events of a model between two snapshots.")
     ] = 20_000,
     patience: Annotated[
-        float, typer.Option("--patience", min=0.1, help="Seconds that a client may take to send its request.")
+        float, typer.Option("--patience", min=0.1, help="Maximum seconds for a client to send its request.")
     ] = 30.0,
     log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
-    log_requests: Annotated[bool, typer.Option("--log-requests", help="Write a line for each request.")] = False,
+    log_requests: Annotated[bool, typer.Option("--log-requests", help="Log each request.")] = False,
 ) -> None:
-    """Serve models over HTTP that predict now and learn when the truth arrives. Nothing acknowledged is ever lost.
+    """Serve models over HTTP that predict at once and learn when the true label arrives. No acknowledged event is lost.
 
     For example:
       rosenblatt serve --store sqlite:///spam.db
@@ -81,19 +81,19 @@ def serve(
 
 
 token = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Tokens of the service: who may read, learn or administer."
+    no_args_is_help=True, rich_markup_mode=None, help="Access tokens: rights to read, learn or administer."
 )
 
 
 @token.command("add")
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Who it is for.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of its user.")],
     rights: Annotated[
-        str, typer.Option("--rights", help="read: look; learn: also predict, reveal, learn; admin: also make models.")
+        str, typer.Option("--rights", help="read; learn: also predict, reveal and learn; admin: also create models.")
     ] = "learn",
     store: StoreUrl = "sqlite:///rosenblatt.db",
 ) -> None:
-    """Make a token and print it. It is shown once; the store keeps a hash."""
+    """Create a token and print it. It cannot be shown again: the store keeps only its hash."""
     if not 0 < len(name) <= 64:
         raise Usage("The name of a token must have 1 to 64 characters.")
     typer.echo(_open(store).add_token(name, rights))
@@ -108,7 +108,7 @@ def show(store: StoreUrl = "sqlite:///rosenblatt.db") -> None:
 
 @token.command("revoke")
 def revoke(name: Annotated[str, typer.Argument(metavar="NAME")], store: StoreUrl = "sqlite:///rosenblatt.db") -> None:
-    """Remove a token; a running service forgets it within seconds."""
+    """Remove a token; a running service refuses it within seconds."""
     if not _open(store).revoke_token(name):
         raise Usage(f"There is no token named {name!r}. See `rosenblatt token list`.")
 

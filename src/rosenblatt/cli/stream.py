@@ -19,13 +19,13 @@ def stream(
             "-m",
             metavar="MODEL",
             show_default=False,
-            help="Go on with this model if it exists, and write it when the stream ends.",
+            help="Continue with this model if the file exists, and write it when the stream ends.",
         ),
     ] = None,
     algorithm: option.Algorithm = None,
     settings: option.Settings = [],  # noqa: B006
     delay: Annotated[
-        int, typer.Option("--delay", min=0, help="So many further examples are predicted before a label becomes known.")
+        int, typer.Option("--delay", min=0, help="Number of examples predicted before the label of one is known.")
     ] = 0,
     output: Annotated[
         str | None,
@@ -34,7 +34,7 @@ def stream(
             "-o",
             metavar="FILE",
             show_default=False,
-            help="Write each prediction, made before learning, to this file.",
+            help="Write the predictions, made before learning, to this file.",
         ),
     ] = None,
     label: option.Label = None,
@@ -49,9 +49,9 @@ def stream(
     json: option.AsJson = False,
     quiet: option.Quiet = False,
 ) -> None:
-    """Predict every example, then learn it: an honest score in one pass, printed at doubling counts.
+    """Predict each example, then learn it. The accuracy of these predictions is printed after 1, 2, 4, 8, ... examples.
 
-    Ctrl-C ends the stream and saves what was learned.
+    Ctrl-C ends the stream and saves the model.
 
     For example:
       rosenblatt stream prices.csv
@@ -78,7 +78,7 @@ def stream(
             f"`stream` needs a learner that learns example by example; {type(estimator).__name__} does not. Use `train`."
         )
     if "-" in data:
-        options["threads"] = 1  # several would read ahead, and a live stream would be learned late
+        options["threads"] = 1  # several threads read ahead, which delays a live stream
     examples = _files.open_stream(data, **options)
     if not quiet:
         typer.echo(examples.describe(), err=True)
@@ -95,7 +95,7 @@ def stream(
     if json:
         _files.emit(_facts(progress, estimator))
     if interrupt.asked:
-        warn("interrupted" + (f"; {model} holds what was learned so far." if model is not None else "."))
+        warn("interrupted" + (f"; {model} holds the model learned so far." if model is not None else "."))
         raise typer.Exit(INTERRUPTED)
 
 
@@ -105,7 +105,7 @@ def _refuse_changes(estimator: Any, algorithm: str | None, parameters: dict[str,
     name = type(estimator).__name__
     if algorithm is not None and find(algorithm) is not type(estimator):
         raise Usage(
-            f"--algorithm must be that of the model, {name}, to go on with it; got {algorithm!r}. Leave it out."
+            f"--algorithm must be that of the model, {name}, to continue its training; got {algorithm!r}. Leave it out."
         )
     kept = estimator.get_params()
     given = [f"--set {key}" for key, value in parameters.items() if kept.get(key) != value]
@@ -113,13 +113,11 @@ def _refuse_changes(estimator: Any, algorithm: str | None, parameters: dict[str,
     if options["one_based"] is not None:
         given.append("--one-based" if options["one_based"] else "--zero-based")
     if given:
-        raise Usage(
-            f"{given[0]} is part of the model and cannot be changed when it goes on. Leave it out, or choose a new file."
-        )
+        raise Usage(f"{given[0]} is part of the model and cannot be changed later. Leave it out, or choose a new file.")
 
 
 def _table(silent: bool) -> Any:
-    """A function that prints a line of the progress table."""
+    """Make a function that prints a line of the progress table."""
     if silent:
         return lambda *_: None
     typer.echo(

@@ -1,4 +1,4 @@
-"""`rosenblatt trace`: every step of a run, as on a blackboard."""
+"""`rosenblatt trace`: show every step of a run."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ from rosenblatt.cli._errors import Usage
 
 
 class Form(StrEnum):
-    """What a trace can be written as."""
+    """Output formats of a trace."""
 
     text = "text"
     markdown = "markdown"
@@ -20,7 +20,7 @@ class Form(StrEnum):
 
 
 class OnZero(StrEnum):
-    """What a score of exactly 0 is."""
+    """Meanings of a score of exactly 0."""
 
     update = "update"
     positive = "positive"
@@ -37,28 +37,28 @@ def trace(
             "--init",
             metavar="W",
             show_default=False,
-            help="Weights to start from, the bias first: --init=-1,0,0; for many classes a row each, separated by semicolons.",
+            help="Initial weights, the bias first: --init=-1,0,0; for several classes a row each, separated by semicolons.",
         ),
     ] = None,
     on_zero: Annotated[
         OnZero,
         typer.Option(
             "--on-zero",
-            help="What a score of exactly 0 is: a mistake, a prediction of the second class, or never a mistake.",
+            help="Meaning of a score of exactly 0: a mistake, a prediction of the second class, or never a mistake.",
         ),
     ] = OnZero.update,
     intercept: Annotated[bool, typer.Option("--intercept/--no-intercept", help="Whether there is a bias.")] = True,
     limit: Annotated[
         int,
         typer.Option(
-            "--limit", min=4, help="Steps to show at most; of a longer run the first, the last and mistakes in between."
+            "--limit", min=4, help="Maximum number of steps; of a longer run the first, the last and some mistakes."
         ),
     ] = 200,
-    to: Annotated[Form, typer.Option("--to", "-t", help="What to write.")] = Form.text,
+    to: Annotated[Form, typer.Option("--to", "-t", help="Output format.")] = Form.text,
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", show_default=False, help="Where to write; standard output if not given."
+            "--output", "-o", metavar="FILE", show_default=False, help="Output file. Default: standard output."
         ),
     ] = None,
     settings: option.Settings = [],  # noqa: B006
@@ -68,7 +68,7 @@ def trace(
     types: option.Types = [],  # noqa: B006
     one_based: option.OneBased = None,
 ) -> None:
-    """Lay open every step of a learner: score, truth, mistake, weights before and after, and the proof's squeeze.
+    """Show every step of a learner: score, label, mistake, weights before and after, and the two sides of the mistake bound.
 
     For example:
       rosenblatt trace points.csv --init=-1,0,0 --on-zero positive
@@ -76,7 +76,7 @@ def trace(
     """
     from rosenblatt.estimators.bases import with_sklearn
 
-    with_sklearn()  # a trace watches the library's own `fit`
+    with_sklearn()  # a trace calls `fit`
     from rosenblatt.cli import _files
     from rosenblatt.learners import find
     from rosenblatt.trace import trace as run_trace
@@ -107,7 +107,7 @@ def _numbers(text: str | None) -> Any:
 
 
 def _named(X: Any, names: list[str]) -> Any:
-    """The same matrix with names of its columns."""
+    """Give names to the columns of a matrix."""
     import numpy as np
 
     if not isinstance(X, np.ndarray):

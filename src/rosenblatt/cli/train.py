@@ -1,4 +1,4 @@
-"""`rosenblatt train`: from a file to a model."""
+"""`rosenblatt train`: train a model on files."""
 
 import dataclasses
 import sys
@@ -21,7 +21,7 @@ def train(
     context: typer.Context,
     data: option.DataFiles,
     model: Annotated[
-        str, typer.Option("--model", "-m", metavar="MODEL", help="Where to write the model.", show_default=False)
+        str, typer.Option("--model", "-m", metavar="MODEL", help="Model file to write.", show_default=False)
     ],
     algorithm: option.Algorithm = None,
     epochs: Annotated[
@@ -31,10 +31,10 @@ def train(
             "-e",
             min=1,
             show_default=False,
-            help=f"Passes over the data at most, {EPOCHS} if not given; with --resume, in all.",
+            help=f"Maximum number of passes over the data; with --resume, including earlier ones. Default: {EPOCHS}.",
         ),
     ] = None,
-    settings: option.Settings = [],  # noqa: B006 - Typer makes a new list each time
+    settings: option.Settings = [],  # noqa: B006 - Typer makes a new list for each call
     label: option.Label = None,
     format: option.Format = None,  # noqa: A002
     header: option.Header = None,
@@ -48,7 +48,7 @@ def train(
         bool,
         typer.Option(
             "--shuffle/--no-shuffle",
-            help="Visit the examples in a fresh order each epoch: all of them if they fit into memory, else batch by batch.",
+            help="Shuffle the examples in each epoch: all of them if they fit into memory, else within each batch.",
         ),
     ] = True,
     holdout: Annotated[
@@ -58,23 +58,19 @@ def train(
             min=0.0,
             max=0.9,
             metavar="SHARE",
-            help="Set this share of the examples aside, never learn them, and stop when the accuracy on them no longer rises.",
+            help="Share of the examples that are not used for training; stop when the accuracy on them no longer rises.",
         ),
     ] = 0.0,
     test: Annotated[
         str | None,
-        typer.Option(
-            "--test", metavar="DATA", show_default=False, help="A file to test the model on when it is trained."
-        ),
+        typer.Option("--test", metavar="DATA", show_default=False, help="A file to test the trained model on."),
     ] = None,
     report: Annotated[
         str | None,
-        typer.Option(
-            "--report", metavar="FILE.html", show_default=False, help="Write a page with everything that was learned."
-        ),
+        typer.Option("--report", metavar="FILE.html", show_default=False, help="Write an HTML page with all results."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with MODEL: where an interrupted run stopped, or with new data.")
+        bool, typer.Option("--resume", help="Continue to train MODEL: an interrupted run, or with new data.")
     ] = False,
     threads: option.Threads = None,
     dask: option.Cluster = None,
@@ -85,7 +81,7 @@ def train(
 ) -> None:
     """Train a model on a file, or on files larger than memory.
 
-    Ctrl-C ends training, saves what was learned, and exits with 130; --resume goes on.
+    Ctrl-C ends training, saves the model and exits with code 130; --resume continues.
 
     For example:
       rosenblatt train spam.csv -m spam.model
@@ -107,7 +103,7 @@ def train(
     epochs = _epochs(parameters, epochs)
     session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout)
     if resume:
-        session.take_up(model, data, options, algorithm, parameters, epochs, _typed(context))
+        session.resume(model, data, options, algorithm, parameters, epochs, _given(context))
     else:
         session.begin(data, options, algorithm or ALGORITHM, parameters, epochs or EPOCHS)
     if not quiet:
@@ -120,7 +116,9 @@ def train(
     seconds = time.monotonic() - started
     session.save(model)
     if (largest := session.largest_number()) > 100 and not quiet:
-        warn(f"there are numbers of up to {largest:.3g}, which drown smaller ones; --standardize often helps.")
+        warn(
+            f"the columns have values of up to {largest:.3g}, and large values dominate the score; --standardize often helps."
+        )
     facts = session.facts(model, seconds)
     evaluation = None
     if test is not None and session.history.stopped != "interrupted":
@@ -139,34 +137,34 @@ def train(
     elif not quiet:
         _print(facts, evaluation)
     if session.history.stopped == "interrupted":
-        further = "Go on with --resume." if session.online else f"{facts['algorithm']} can only be trained anew."
-        warn(f"interrupted; {model} holds what was learned so far. {further}")
+        further = "Continue with --resume." if session.online else f"{facts['algorithm']} cannot be resumed."
+        warn(f"interrupted; {model} holds the model learned so far. {further}")
         raise typer.Exit(INTERRUPTED)
     if session.history.stopped == "read once" and session.schedule.max_iter > 1:
         warn("standard input did not fit into memory and could be read only once. Save it to a file for more epochs.")
 
 
 def _epochs(parameters: dict[str, Any], epochs: int | None) -> int | None:
-    """--set max_iter means --epochs."""
+    """Number of epochs; ``--set max_iter`` is another form of --epochs."""
     if "max_iter" not in parameters:
         return epochs
     asked = parameters.pop("max_iter")
     if type(asked) is not int or asked < 1 or epochs not in (None, asked):
         raise Usage(
-            f"--set max_iter must be a whole number of at least 1, and not another one than --epochs, which means the same; got "
-            f"{asked!r}{'' if epochs is None else f' and {epochs}'}. Give --epochs alone."
+            f"--set max_iter must be a whole number of at least 1 and equal to --epochs, which has the same meaning; got "
+            f"{asked!r}{'' if epochs is None else f' and {epochs}'}. Give only --epochs."
         )
     return asked
 
 
-def _typed(context: typer.Context) -> list[str]:
-    """What was typed of the options that a run keeps."""
+def _given(context: typer.Context) -> list[str]:
+    """Options on the command line among those that a resumed run keeps."""
     sources = {name: context.get_parameter_source(name) for name in ("seed", "shuffle", "holdout")}
     return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 
 
 def _epoch_lines(quiet: bool) -> Any:
-    """A function that prints a line for an epoch, below a heading."""
+    """Make a function that prints a line for an epoch, the first time with a heading."""
     if quiet:
         return lambda schedule, history: None
     printed = False
@@ -218,7 +216,7 @@ def _print(facts: dict[str, Any], evaluation: Any) -> None:
 
 
 def as_epoch(epoch: "Epoch") -> dict[str, Any]:
-    """An epoch for --json."""
+    """Convert an epoch for --json."""
     facts = dataclasses.asdict(epoch)
     facts["accuracy"] = epoch.accuracy if epoch.examples else None
     facts["held_out_accuracy"] = epoch.held_out_accuracy

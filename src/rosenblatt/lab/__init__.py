@@ -1,4 +1,4 @@
-"""The lab: a page where one meets the perceptron, served on this computer alone, and the same page as a notebook widget.
+"""The lab: an interactive page that shows how learners learn, served only to this computer, and as a notebook widget.
 
 ``rosenblatt lab`` opens the page; `Widget` shows it in Jupyter, marimo and VS Code and needs ``pip install rosenblatt[lab]``.
 """

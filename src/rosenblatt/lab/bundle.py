@@ -1,8 +1,7 @@
-"""The page's modules as one: a notebook loads a widget's script from a text, where an import of a neighbour leads nowhere.
+"""Bundle the JavaScript modules: a notebook loads the script of a widget from a string, where relative imports do not work.
 
-The modules are written by hand in a small part of the language: imports of names from neighbours stand at the top, one to a line,
-and what is exported is a ``const``, a ``function`` or a ``class``, or the default. Each
-becomes a function of its own, called once.
+The modules use a small part of the language: imports of names from modules in the same folder are at the top, one per line, and
+exports are a ``const``, a ``function`` or a ``class``, or the default. Each module becomes a function that is called once.
 """
 
 import re
@@ -13,7 +12,7 @@ _EXPORT = re.compile(r"^export ((?:async )?(?:const|function|class) (\w+))", re.
 
 
 def bundle(folder: Path, name: str) -> str:
-    """The module `name` and all that it needs, as the text of one module."""
+    """Source of one module with the module `name` and all modules that it imports."""
     made: dict[str, str] = {}
     _add(folder, name, made)
     last = made.pop(name)

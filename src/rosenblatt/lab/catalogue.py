@@ -1,4 +1,4 @@
-"""The learners as the page shows them, from their docstrings and declared parameters: a new rule needs no entry here."""
+"""Descriptions of the learners for the page, from their docstrings and declared parameters; a new rule needs no entry here."""
 
 import functools
 import inspect
@@ -12,18 +12,18 @@ HIDDEN = {
     "budget", "budget_policy", "block_size", "class_weight", "early_stopping", "max_support", "n_iter_no_change", "n_jobs",
     "normalize", "readout", "tol", "validation_fraction", "verbose", "warm_start",
 }  # fmt: skip
-"""Parameters that change nothing that a trace shows, or that a trace refuses."""
+"""Parameters that have no effect on a trace, or that `trace` refuses."""
 
 COMMON = ("max_iter", "fit_intercept", "on_zero", "multiclass", "shuffle", "random_state")
-"""Parameters of nearly all learners, which come last."""
+"""Parameters of nearly all learners; they are shown last."""
 
 DEFAULTS = {"max_iter": 10, "shuffle": False}
-"""What the lab begins with where it differs from the learner, whose defaults are for real data."""
+"""Initial values in the lab that differ from the defaults of the learner, which are for real data."""
 
 
 @functools.cache
 def catalogue() -> dict[str, Any]:
-    """Everything the page needs before it asks for a run."""
+    """Everything that the page needs before the first run."""
     from rosenblatt._version import __version__
 
     from .presets import PRESETS
@@ -38,7 +38,7 @@ def catalogue() -> dict[str, Any]:
 
 
 def learners() -> list[dict[str, Any]]:
-    """Every learner that can be traced."""
+    """All learners that can be traced."""
     from rosenblatt.learners import names as known
     from rosenblatt.trace.run import find_learner
 
@@ -67,7 +67,7 @@ def _learner(name: str, learner: Any) -> dict[str, Any]:
 
 
 def _source(learner: Any) -> str:
-    """The paper: the paragraph after the first line of the learner's file."""
+    """Reference of the learner: the second paragraph of its file."""
     paragraphs = (sys.modules[learner.__module__].__doc__ or "").split("\n\n")
     return " ".join(paragraphs[1].split()) if len(paragraphs) > 1 else ""
 
@@ -80,7 +80,7 @@ def _parameters(name: str, learner: Any) -> list[dict[str, Any]]:
 
 
 def _control(parameter: Parameter) -> dict[str, Any]:
-    """What the page shows for a parameter."""
+    """Description of the control for a parameter."""
     one: dict[str, Any] = {"help": parameter.about + (f" A number{parameter.limits}." if parameter.limits else "")}
     if parameter.choices == SWITCH:
         return one | {"kind": "switch"}
@@ -90,10 +90,10 @@ def _control(parameter: Parameter) -> dict[str, Any]:
 
 
 def pseudocode(learner: Any) -> list[dict[str, Any]]:
-    """The indented block of the learner's file, line by line, with what each line does.
+    """Lines of the pseudocode in the file of the learner, each with its role.
 
-    Roles: "start" before the run, "take" the next example, "decide" whether something is to be done, "update" the weights,
-    "keep" the weights in a pocket, "answer" what predictions are made from.
+    Roles: "start" before the run, "take" the next example, "decide" whether to update, "update" the weights, "keep" the weights
+    in the pocket, "answer" for the weights that predict.
     """
     module = sys.modules[learner.__module__]
     lines: list[dict[str, Any]] = []
@@ -122,7 +122,7 @@ def pseudocode(learner: Any) -> list[dict[str, Any]]:
 
 
 def _block(documentation: str) -> list[str]:
-    """The first paragraph whose lines all begin with four spaces."""
+    """First paragraph in which all lines begin with four spaces."""
     for paragraph in documentation.split("\n\n"):
         lines = paragraph.strip("\n").split("\n")
         if all(line.startswith("    ") for line in lines):

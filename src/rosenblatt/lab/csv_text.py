@@ -1,4 +1,4 @@
-"""Points and labels of a table that was pasted or dropped; it is read as `rosenblatt.data` reads a CSV file."""
+"""Read points and labels from a pasted or dropped table, in the same way as `rosenblatt.data` reads a CSV file."""
 
 import math
 import re
@@ -14,18 +14,18 @@ from .runs import MOST_CLASSES, MOST_FEATURES, MOST_POINTS
 
 
 def read(text: Any, label: Any = None, columns: Any = None, projection: bool = False) -> dict[str, Any]:
-    """Points and labels from the text of a CSV file.
+    """Read points and labels from the text of a CSV file.
 
     Parameters
     ----------
     text : str
-        The fields separated by commas, semicolons, tabs or bars, with a header or without.
+        Fields separated by commas, semicolons, tabs or bars, with or without a header.
     label : str or None, default=None
-        The column of the labels; None: one that is named like one, else the last.
+        Column of the labels; None for a column with a typical name such as "label", else the last column.
     columns : list of str or None, default=None
-        The columns to use; None: the first two that hold numbers, or all for a projection.
+        Columns to use; None for the first two columns of numbers, or for all of them with a projection.
     projection : bool, default=False
-        Use the two directions in which the columns, each scaled to the same spread, differ most.
+        Whether to use the first two principal components of the standardised columns.
 
     Returns
     -------
@@ -33,11 +33,9 @@ def read(text: Any, label: Any = None, columns: Any = None, projection: bool = F
         ``columns``, ``numeric``, ``label``, ``chosen``; ``X``, ``y``, ``features``; ``skipped`` rows with a missing value.
     """
     if not isinstance(text, str) or not text.strip():
-        raise ValueError("A CSV must hold at least one line with numbers; got nothing. Paste the table or drop a file.")
+        raise ValueError("A CSV must have at least one line with numbers; got nothing. Paste a table or drop a file.")
     if "\0" in text:
-        raise ValueError(
-            "A CSV must be text; got bytes that are not. Save a spreadsheet as CSV first, and drop that file."
-        )
+        raise ValueError("A CSV must be text; got binary data. Save a spreadsheet as CSV first, and drop that file.")
     header, rows, numeric = _table(text)
     labels = header.index(str(choose_label(header, None if label is None else str(label), True)))
     chosen = _chosen(header, [place for place in numeric if place != labels], columns, projection)
@@ -46,8 +44,8 @@ def read(text: Any, label: Any = None, columns: Any = None, projection: bool = F
         raise ValueError("A CSV must have a row without empty fields; got none. Choose other columns.")
     if len(full) > MOST_POINTS:
         raise ValueError(
-            f"The lab draws {MOST_POINTS:,} points at most; the CSV has {len(full):,} rows. Drop a part of them, or use "
-            "`rosenblatt train` for the whole."
+            f"The lab draws at most {MOST_POINTS:,} points; the CSV has {len(full):,} rows. Remove some rows, or use "
+            "`rosenblatt train` for all of them."
         )
     X = np.array([[float(row[place]) for place in chosen] for row in full])
     names = [header[place] for place in chosen]
@@ -56,7 +54,7 @@ def read(text: Any, label: Any = None, columns: Any = None, projection: bool = F
     y = _labels([row[labels] for row in full])
     if len(set(y)) > MOST_CLASSES:
         raise ValueError(
-            f"The column {header[labels]!r} has {len(set(y)):,} different labels; the lab draws {MOST_CLASSES} at most. "
+            f"The column {header[labels]!r} has {len(set(y)):,} different labels; the lab draws at most {MOST_CLASSES}. "
             "Choose another column as the label."
         )
     return {
@@ -72,12 +70,12 @@ def read(text: Any, label: Any = None, columns: Any = None, projection: bool = F
 
 
 def _table(text: str) -> tuple[list[str], list[list[str]], list[int]]:
-    """The names of the columns, the rows, and the places of the columns that hold numbers."""
+    """Column names, rows, and positions of the columns of numbers."""
     text = text.lstrip("\ufeff\r\n")
     if not re.search("[,;\t|]", text.partition("\n")[0]):
         raise ValueError(
-            "A CSV must have at least two columns, separated by commas, semicolons or tabs; the first line has one. Put a "
-            "comma between the fields."
+            "A CSV must have at least two columns, separated by commas, semicolons or tabs; the first line has one. Put "
+            "commas between the fields."
         )
     dialect = sniff(text.encode("utf-8", "surrogatepass"), "csv", None)
     width = len(dialect.names)
@@ -102,21 +100,21 @@ def _chosen(header: list[str], numeric: list[int], columns: Any, projection: boo
         wrong = [name for name in columns if name not in known]
         if wrong:
             raise ValueError(
-                f"The columns must hold numbers, in every row that is not empty; {wrong[0]!r} does not, or is the label. "
+                f"The columns must contain numbers in every row that is not empty; {wrong[0]!r} does not, or is the label. "
                 f"Choose from {', '.join(known) or 'none'}."
             )
         chosen = [known[name] for name in columns]
     least = 2 if projection else 1
     if not least <= len(chosen) <= MOST_FEATURES:
         raise ValueError(
-            f"A CSV must have between {least} and {MOST_FEATURES} columns of numbers beside the label; got {len(chosen)}. "
-            "Check that numbers are written with a point, and that the right column is the label."
+            f"A CSV must have between {least} and {MOST_FEATURES} columns of numbers besides the label; got {len(chosen)}. "
+            "Check that numbers have a decimal point, and that the label is the right column."
         )
     return chosen
 
 
 def _project(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The first two principal components of the standardised columns."""
+    """Compute the first two principal components of the standardised columns."""
     spread = X.std(axis=0)
     Z = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     _, _, directions = np.linalg.svd(Z, full_matrices=False)
@@ -126,7 +124,7 @@ def _project(X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _labels(fields: list[str]) -> list[Any]:
-    """Whole numbers if all of them are, else words."""
+    """Convert to integers if all labels are integers."""
     if all(re.fullmatch(r"[+-]?\d{1,15}(\.0*)?", field) for field in fields):
         return [int(float(field)) for field in fields]
     return fields

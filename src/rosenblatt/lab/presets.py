@@ -1,4 +1,4 @@
-"""The data to begin with: the worked examples of lecture notes, exactly as they stand there, and sets made to order."""
+"""Preset data: the worked examples of lecture notes, with the same numbers, and generated sets."""
 
 import math
 from collections.abc import Callable
@@ -12,20 +12,20 @@ Settings = dict[str, Any]
 
 @dataclass(frozen=True)
 class Preset:
-    """One entry of the page's list.
+    """Entry of the list of presets on the page.
 
     Attributes
     ----------
     title, group, about : str
-        What the page shows.
+        Texts on the page.
     data : callable
-        From the options to a dict with ``X``, ``y`` and what else belongs to the data (``classes``, ``features``).
+        Makes a dict with ``X``, ``y`` and optionally ``classes`` and ``features`` from the options.
     algorithm : str
-        The learner that it is shown with.
+        Learner to show it with.
     parameters : dict
-        And the learner's parameters.
+        Parameters of the learner.
     options : list of dict
-        Sliders: name, title, lowest, highest, step and default.
+        Sliders: name, title, minimum, maximum, step and default.
     """
 
     title: str
@@ -38,7 +38,7 @@ class Preset:
 
 
 def make(name: Any, options: Any) -> Settings:
-    """The data of a preset and the run that it is shown with."""
+    """Make the data of a preset, with its learner and parameters."""
     if name not in PRESETS:
         raise ValueError(f"A preset must be one of {', '.join(PRESETS)}; got {name!r}. Choose one from the list.")
     preset = PRESETS[name]
@@ -68,14 +68,14 @@ def _drawn(points: Any, labels: Any) -> Settings:
 
 
 def separable(points: float, margin: float, seed: float) -> Settings:
-    """Points of a square that keep the distance `margin` from a line."""
+    """Points in a square with at least the distance `margin` to a line."""
     rng = _random(seed)
     angle = rng.uniform(0, 2 * math.pi)
     u, offset = np.array([math.cos(angle), math.sin(angle)]), rng.uniform(-2, 2)
     kept: list[Any] = []
     while len(kept) < int(points):
         x = np.round(rng.uniform(-4, 4, 2), 1)
-        # One class after the other, so that both are there however few the points.
+        # The classes alternate, so that both occur even with few points.
         side = 1 if len(kept) % 2 else -1
         if side * (x @ u - offset) >= margin:
             kept.append(x)
@@ -83,7 +83,7 @@ def separable(points: float, margin: float, seed: float) -> Settings:
 
 
 def noisy(points: float, noise: float, seed: float) -> Settings:
-    """Two clouds, with a share of the labels wrong."""
+    """Two clouds with a share of wrong labels."""
     rng = _random(seed)
     y = np.where(np.arange(int(points)) % 2, 1, -1)
     X = rng.normal(size=(len(y), 2)) * 0.9 + np.outer(y, [1.3, 1.0])
@@ -91,7 +91,7 @@ def noisy(points: float, noise: float, seed: float) -> Settings:
 
 
 def xor_clouds(points: float, seed: float) -> Settings:
-    """Four clouds at the corners of a square; opposite corners are of one class."""
+    """Draw four clouds at the corners of a square; opposite corners have the same class."""
     rng = _random(seed)
     corner = np.arange(int(points)) % 4
     centre = np.array([[2, 2], [2, -2], [-2, 2], [-2, -2]])[corner]
@@ -99,7 +99,7 @@ def xor_clouds(points: float, seed: float) -> Settings:
 
 
 def circles(points: float, seed: float) -> Settings:
-    """A disc inside a ring."""
+    """Draw a disc inside a ring."""
     rng = _random(seed)
     inner = np.arange(int(points)) % 2 == 0
     radius = np.where(inner, rng.uniform(0, 1.3, len(inner)), rng.uniform(2.2, 3.2, len(inner)))
@@ -108,7 +108,7 @@ def circles(points: float, seed: float) -> Settings:
 
 
 def clouds(points: float, classes: float, seed: float) -> Settings:
-    """Clouds of three or four classes around a circle."""
+    """Draw clouds of three or four classes on a circle."""
     rng = _random(seed)
     code = np.arange(int(points)) % int(classes)
     angle = 2 * math.pi * code / int(classes) + 0.5
@@ -117,7 +117,7 @@ def clouds(points: float, classes: float, seed: float) -> Settings:
 
 
 def committee(experts: float, panel: float, rounds: float, seed: float) -> Settings:
-    """Votes of experts, of whom a hidden panel decides."""
+    """Votes of experts; the majority of a hidden panel is the label."""
     from rosenblatt.experiments import committee_examples
 
     size = int(panel)
@@ -130,18 +130,18 @@ def _option(name: str, title: str, low: float, high: float, step: float, default
     return {"name": name, "title": title, "low": low, "high": high, "step": step, "default": default}
 
 
-_SEED = _option("seed", "draw", 0, 99, 1, 1)
-NOTES, MADE = "Worked examples", "Made to order"
+_SEED = _option("seed", "random seed", 0, 99, 1, 1)
+NOTES, MADE = "Worked examples", "Generated data"
 
 PRESETS: dict[str, Preset] = {
     "separable": Preset(
         "Separable",
         MADE,
-        "Two classes with a gap between them: the perceptron must stop, and the theorem says when.",
+        "Two classes with a gap between them: the perceptron stops, and the theorem bounds its mistakes.",
         separable,
         parameters={"max_iter": 20},
         options=[
-            _option("margin", "distance kept from the line", 0.02, 1.2, 0.02, 0.3),
+            _option("margin", "distance to the line", 0.02, 1.2, 0.02, 0.3),
             _option("points", "points", 4, 200, 2, 24),
             _SEED | {"default": 7},
         ],
@@ -149,7 +149,7 @@ PRESETS: dict[str, Preset] = {
     "noisy": Preset(
         "Noisy",
         MADE,
-        "Two clouds with wrong labels among them: no line is right about all, and the pocket keeps the best it has seen.",
+        "Two clouds with some wrong labels: no line separates them, and the pocket keeps the best weights so far.",
         noisy,
         "pocket",
         {"max_iter": 10, "shuffle": True},
@@ -162,7 +162,7 @@ PRESETS: dict[str, Preset] = {
     "xor": Preset(
         "Exclusive or",
         MADE,
-        "Opposite corners belong together: no line can do it, a kernel can.",
+        "Opposite corners have the same class: no line separates the classes, but a kernel does.",
         xor_clouds,
         "kernel",
         {"max_iter": 10, "kernel": "poly", "degree": 2},
@@ -171,16 +171,16 @@ PRESETS: dict[str, Preset] = {
     "circles": Preset(
         "Circles",
         MADE,
-        "A disc in a ring: a round boundary, found by a kernel.",
+        "A disc in a ring: a kernel finds the round boundary.",
         circles,
         "kernel",
         {"max_iter": 10, "kernel": "rbf", "gamma": 0.5},
         [_option("points", "points", 10, 200, 2, 60), _SEED],
     ),
     "clouds": Preset(
-        "Many classes",
+        "Several classes",
         MADE,
-        "One weight vector for each class; the highest score answers.",
+        "One weight vector for each class; the class with the highest score is predicted.",
         clouds,
         parameters={"max_iter": 10},
         options=[_option("classes", "classes", 3, 4, 1, 3), _option("points", "points", 6, 200, 2, 36), _SEED],
@@ -188,7 +188,7 @@ PRESETS: dict[str, Preset] = {
     "committee": Preset(
         "Committee votes",
         MADE,
-        "Experts vote, and a hidden panel of them is always right: Winnow finds the panel among many with few mistakes.",
+        "Experts vote, and the majority of a hidden panel is always right: Winnow finds the panel with few mistakes.",
         committee,
         "winnow",
         {"max_iter": 5, "fit_intercept": False, "eta": 0.2},
@@ -202,21 +202,21 @@ PRESETS: dict[str, Preset] = {
     "walk": Preset(
         "A walk in the plane",
         NOTES,
-        "Four examples from zero weights, without bias: w goes (4, 0), (3, −1), (1, −3).",
+        "Four examples from zero weights, without bias: w becomes (4, 0), (3, −1), (1, −3).",
         _fixed([[4, 0], [1, 1], [0, 1], [-2, -2]], [1, -1, -1, 1]),
         parameters={"max_iter": 1, "fit_intercept": False, "on_zero": "update", "init": [0, 0]},
     ),
     "cycle": Preset(
         "The exclusive-or cycle",
         NOTES,
-        "Every example a mistake, and after the pass the weights are back where they began: so it goes for ever.",
+        "Every example is a mistake, and after a pass the weights are the initial ones: the run never ends.",
         _fixed([[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, -1, -1, 1]),
         parameters={"max_iter": 1, "fit_intercept": False, "on_zero": "update", "init": [0, 0]},
     ),
     "table": Preset(
         "One pass as a table",
         NOTES,
-        "Five examples with a bias, from (−1, 0, 0); a score of 0 is answered +1.",
+        "Five examples with a bias, from (−1, 0, 0); a score of 0 predicts +1.",
         _fixed([[1, 1], [3, 2], [2, 4], [3, 4], [2, 3]], [-1, 1, 1, 1, -1]),
         parameters={"max_iter": 1, "fit_intercept": True, "on_zero": "positive", "init": [-1, 0, 0]},
     ),
@@ -230,7 +230,7 @@ PRESETS: dict[str, Preset] = {
     "three": Preset(
         "Three classes, one mistake",
         NOTES,
-        "The predicted class gives, the true class takes; with multiclass=all every other class gives.",
+        "x is subtracted from the predicted class and added to the true one; with multiclass=all from every other class.",
         _fixed([[-2, 3, 1]], ["c"], classes=["a", "b", "c"]),
         parameters={
             "max_iter": 1,
@@ -242,7 +242,7 @@ PRESETS: dict[str, Preset] = {
     "margins": Preset(
         "The margin of a vector",
         NOTES,
-        "Four examples before w = (1, 0): one lies 0.01 from the boundary, one is on the wrong side by 1.",
+        "Four examples and w = (1, 0): one has distance 0.01 to the boundary, one is on the wrong side by 1.",
         _fixed([[1, -1], [-1, -1], [0.01, 0], [-1, 0]], [1, 1, 1, -1]),
         parameters={"max_iter": 1, "fit_intercept": False, "on_zero": "update", "init": [1, 0]},
     ),

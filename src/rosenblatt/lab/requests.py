@@ -1,19 +1,19 @@
-"""What the page may ask, and what it is answered: one function for each request, from plain values to plain values.
+"""Requests of the page: one function for each, from plain values to plain values.
 
-The server and the widget differ only in how a request reaches `answer`.
+The server and the widget both call `answer`.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 LARGEST_REQUEST = 4_000_000
-"""Bytes of the longest request that is read."""
+"""Maximum size of a request in bytes."""
 
 Answer = dict[str, Any]
 
 
 class RequestError(ValueError):
-    """The request cannot be answered; the message says why, in a sentence for the person at the page."""
+    """The request cannot be answered; the message is for the user of the page."""
 
 
 def answer(name: str, body: Any) -> Answer:
@@ -24,21 +24,17 @@ def answer(name: str, body: Any) -> Answer:
     name : str
         "catalogue", "preset", "csv", "run", "certify" or "export".
     body : dict
-        What the request needs.
+        Arguments of the request.
 
     Returns
     -------
     dict
-        Ready to be written as JSON.
+        Values that can be written as JSON.
     """
     if name not in _REQUESTS:
-        raise RequestError(
-            f"A request must be one of {', '.join(_REQUESTS)}; got {name!r}. Reload the page to get a new one."
-        )
+        raise RequestError(f"A request must be one of {', '.join(_REQUESTS)}; got {name!r}. Reload the page.")
     if not isinstance(body, dict):
-        raise RequestError(
-            f"The body of a request must be a JSON object; got {type(body).__name__}. Reload the page to send it again."
-        )
+        raise RequestError(f"The body of a request must be a JSON object; got {type(body).__name__}. Reload the page.")
     try:
         return _REQUESTS[name](body)
     except RequestError:

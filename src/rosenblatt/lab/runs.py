@@ -1,4 +1,4 @@
-"""A run for the page: the library's own trace, its steps packed into columns; the certificate; the exports."""
+"""Runs for the page: a trace with its steps as columns, the certificate, and the exports."""
 
 import inspect
 import itertools
@@ -13,19 +13,19 @@ MOST_POINTS = 5_000
 MOST_FEATURES = 200
 MOST_CLASSES = 7
 MOST_VISITS = 200_000
-"""Examples times passes."""
+"""Maximum number of examples times passes."""
 MOST_STEPS = 5_000
-"""Of a longer run the first steps, the last, and mistakes in between are sent."""
+"""Maximum number of steps to send; of a longer run the first, the last, and mistakes between them."""
 
 COMPARED = ("perceptron", "averaged", "voted")
-"""Learners that walk the same way and differ in what they answer with."""
+"""Learners with the same updates, which differ in the weights that predict."""
 
 Floats = NDArray[np.float64]
 Body = dict[str, Any]
 
 
 def run(body: Body) -> Body:
-    """The steps of a run, its table, and what else the page draws."""
+    """Steps of a run, its table, and everything else that the page draws."""
     X, y, arguments = _problem(body)
     trace = _trace(X, y, arguments)
     columns = "notes" if body.get("columns", "notes") == "notes" else None
@@ -63,7 +63,7 @@ def run(body: Body) -> Body:
 
 
 def certificate(body: Body) -> Body:
-    """Whether the points can be separated, and the proof."""
+    """Certificate whether the points are linearly separable."""
     from rosenblatt.theory import certify
 
     X, y, arguments = _problem(body)
@@ -95,7 +95,7 @@ def certificate(body: Body) -> Body:
 
 
 def export(body: Body) -> Body:
-    """A run as text: "csv" of all steps, "markdown" as on the blackboard, "python" that makes it again."""
+    """Export a run as text: all steps as "csv", the table as "markdown", or a "python" script for the same run."""
     X, y, arguments = _problem(body)
     form = body.get("form")
     if form == "python":
@@ -109,7 +109,7 @@ def export(body: Body) -> Body:
 
 
 def python_code(X: Floats, y: Any, arguments: Body) -> str:
-    """A script that makes the same run."""
+    """Script that makes the same run."""
     from rosenblatt.trace import trace
 
     defaults = {key: one.default for key, one in inspect.signature(trace).parameters.items()}
@@ -136,15 +136,13 @@ def _short(value: float) -> str:
 
 
 def _problem(body: Body) -> tuple[Floats, Any, Body]:
-    """Points, labels and the arguments of `trace`, checked before anything is computed."""
+    """Check the request and return points, labels and the arguments of `trace`."""
     points, labels = body.get("X"), body.get("y")
     if not isinstance(points, list) or not isinstance(labels, list) or not points:
-        raise ValueError(
-            "There must be at least one point, with a label for each; got none. Click into the plane to add some."
-        )
+        raise ValueError("There must be at least one point with a label; got none. Click into the plane to add points.")
     if len(points) > MOST_POINTS:
         raise ValueError(
-            f"There may be {MOST_POINTS:,} points at most; got {len(points):,}. Use `rosenblatt train` for more."
+            f"There may be at most {MOST_POINTS:,} points; got {len(points):,}. Use `rosenblatt train` for more."
         )
     if len(points) != len(labels):
         raise ValueError(f"Each point must have one label; got {len(points):,} points and {len(labels):,} labels.")
@@ -161,7 +159,7 @@ def _problem(body: Body) -> tuple[Floats, Any, Body]:
         raise ValueError("All labels must be words, or all whole numbers; got both. Choose another label column.")
     if len(set(labels)) > MOST_CLASSES:
         raise ValueError(
-            f"There may be {MOST_CLASSES} classes at most; got {len(set(labels)):,}. Choose another label column."
+            f"There may be at most {MOST_CLASSES} classes; got {len(set(labels)):,}. Choose another label column."
         )
     arguments = {"algorithm": body.get("algorithm", "perceptron"), **_parameters(body)}
     if body.get("classes"):
@@ -169,14 +167,14 @@ def _problem(body: Body) -> tuple[Floats, Any, Body]:
     passes = arguments.get("max_iter", 1)
     if isinstance(passes, int) and passes * len(points) > MOST_VISITS:
         raise ValueError(
-            f"A run may visit {MOST_VISITS:,} examples at most; {passes:,} passes over {len(points):,} points are "
+            f"A run may visit at most {MOST_VISITS:,} examples; {passes:,} passes over {len(points):,} points are "
             f"{passes * len(points):,}. Lower the number of passes to {MOST_VISITS // len(points):,}."
         )
     return np.array(points, dtype=np.float64), np.array(labels), arguments
 
 
 def _parameters(body: Body) -> Body:
-    """Those of the learner that the page shows: not how much of a run is kept, nor what would print or refuse."""
+    """Check the parameters; only those that the page shows are allowed."""
     from .catalogue import catalogue
 
     given = body.get("parameters")
@@ -210,7 +208,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def _columns(trace: Any) -> Body:
-    """The steps, one list for each of their parts; weights only where they changed."""
+    """Convert the steps to one list per attribute; weights only where they changed."""
     steps = trace.steps
     codes = {label: place for place, label in enumerate(trace.classes)}
     packed: Body = {
@@ -244,12 +242,12 @@ def _columns(trace: Any) -> Body:
 
 
 def _count_updates(steps: Any) -> list[int]:
-    """Updates so far, among the steps that are kept."""
+    """Cumulative number of updates in the kept steps."""
     return list(itertools.accumulate(int(step.moved) for step in steps))
 
 
 def _gaps(trace: Any) -> list[Any]:
-    """What changed between two kept steps of a kernel run: (vector, example, by how much)."""
+    """Changes between two kept steps of a kernel run: (vector, example, change)."""
     last, gaps = trace.start, []
     for step in trace.steps:
         change = [] if step.before is last else np.argwhere(step.before != last).tolist()
@@ -259,7 +257,7 @@ def _gaps(trace: Any) -> list[Any]:
 
 
 def _survivors(X: Floats, y: Any, trace: Any, arguments: Body) -> list[Any] | None:
-    """Every weight vector with the number of examples it lasted: what the average and the vote are made of."""
+    """Weight vectors with the numbers of examples that they survived, from which average and vote are computed."""
     if trace.algorithm not in COMPARED:
         return None
     if trace.algorithm != "voted":
@@ -277,7 +275,7 @@ def _kernel(X: Floats, arguments: Body) -> Body:
 
 
 def _band(arguments: Body) -> float | None:
-    """The score at which the rule is content, if it asks for more than being right."""
+    """Score below which the rule updates, if it is greater than 0."""
     from rosenblatt.trace.run import find_learner
 
     _, learner = find_learner(arguments["algorithm"])
@@ -287,7 +285,7 @@ def _band(arguments: Body) -> float | None:
 
 
 def _common_point(X: Floats, y: Any, weight: Floats, classes: Any, fit_intercept: bool) -> Body:
-    """Where the hulls of the two classes meet; without a bias, how the rows y·x balance at the origin."""
+    """Common point of the convex hulls of two classes; without a bias, the combination of rows y·x that is 0."""
     positive = y == classes[1]
     if not fit_intercept:
         return {"kind": "origin", "point": [0.0] * X.shape[1]}
@@ -295,5 +293,5 @@ def _common_point(X: Floats, y: Any, weight: Floats, classes: Any, fit_intercept
 
 
 def as_json(answer: Body) -> bytes:
-    """Compact JSON, with nothing in it that JSON does not know."""
+    """Encode as compact, strict JSON."""
     return json.dumps(answer, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,7 +1,7 @@
-"""Serves the page on this computer alone: static files, and the requests of the page as JSON.
+"""Server of the page, for this computer only: static files, and the requests of the page as JSON.
 
-Nothing but the loopback address is listened on, and nothing but the page itself is answered: a Host other than this server's own
-(a name that was made to point here), or an Origin other than its own (a page from elsewhere in the same browser), is refused.
+It listens on the loopback address only and answers only its own page: requests with another Host (DNS rebinding) or another
+Origin (another page in the same browser) are refused.
 """
 
 import json
@@ -34,7 +34,7 @@ HEADERS = {
 
 
 class Server(ThreadingHTTPServer):
-    """The lab's server, bound to the loopback address; port 0 takes a free one."""
+    """Server of the lab on the loopback address; port 0 chooses a free one."""
 
     daemon_threads = True
 
@@ -46,20 +46,20 @@ class Server(ThreadingHTTPServer):
 
     @property
     def port(self) -> int:
-        """The port that is listened on."""
+        """Port of the server."""
         return int(self.server_address[1])
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """Address of the page."""
         return f"http://{HOST}:{self.port}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that closes a connection early is no error."""
+        """Ignore connections that the browser closed early."""
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """Handler of a connection."""
 
     server: Server
     protocol_version = "HTTP/1.1"
@@ -68,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
-        """A static file."""
+        """Send a static file."""
         if not self._from_here():
             return
         path = self.server.files.get(urlsplit(self.path).path)
@@ -80,25 +80,25 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815
 
     def do_POST(self) -> None:
-        """A request of the page."""
+        """Answer a request of the page."""
         if not self._from_here():
             return
         path = urlsplit(self.path).path
         if not path.startswith("/api/"):
             self._refuse(HTTPStatus.NOT_FOUND, "There is no such request.")
             return
-        # A form of another page can send no JSON without asking first, and it is refused when it asks.
+        # Another page can send JSON only after a CORS preflight request, which is refused.
         if self.headers.get_content_type() != "application/json":
             self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "A request must be JSON, with the type application/json.")
             return
         length = self.headers.get("Content-Length", "")
         if not length.isascii() or not length.isdigit() or "Transfer-Encoding" in self.headers:
-            self._refuse(HTTPStatus.LENGTH_REQUIRED, "A request must say how long it is.")
+            self._refuse(HTTPStatus.LENGTH_REQUIRED, "A request must have a Content-Length.")
             return
         if int(length) > LARGEST_REQUEST:
             self._refuse(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"A request may have {LARGEST_REQUEST:,} bytes at most; got {int(length):,}. Use fewer points.",
+                f"A request may have at most {LARGEST_REQUEST:,} bytes; got {int(length):,}. Use fewer points.",
             )
             return
         self._answer(path.removeprefix("/api/"), self.rfile.read(int(length)))
@@ -120,24 +120,24 @@ class Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK, as_json(said), "application/json")
 
     def _from_here(self) -> bool:
-        """Whether the request comes from this server's own page, or from the address bar."""
+        """Whether the request comes from the page of this server or from the address bar."""
         own = {f"{host}:{self.server.port}" for host in (HOST, "localhost")}
         if self.headers.get("Host") not in own:
-            self._refuse(HTTPStatus.FORBIDDEN, "The lab answers only under its own address.")
+            self._refuse(HTTPStatus.FORBIDDEN, "The lab can only be used at its own address.")
             return False
         origin = self.headers.get("Origin")
         site = self.headers.get("Sec-Fetch-Site", "none")
-        # A link from elsewhere may open the page itself, which is how a shared address is opened.
+        # A link on another page may open the page itself, as with a shared address.
         opening = self.command == "GET" and self.headers.get("Sec-Fetch-Mode") == "navigate"
         if (origin is not None and origin not in {f"http://{host}" for host in own}) or (
             site not in ("none", "same-origin") and not opening
         ):
-            self._refuse(HTTPStatus.FORBIDDEN, "The lab answers only its own page.")
+            self._refuse(HTTPStatus.FORBIDDEN, "The lab answers only requests of its own page.")
             return False
         return True
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
-        # What was sent along has not been read, so nothing more can come over this connection.
+        # The body has not been read, so the connection cannot be used again.
         self.close_connection = True
         self._send(status, json.dumps({"error": message}).encode(), "application/json")
 
@@ -154,7 +154,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Nobody needs to read what a page asks."""
+        """Do not log requests."""
 
 
 def serve(port: int = 8765, browser: bool = True) -> None:
@@ -163,12 +163,12 @@ def serve(port: int = 8765, browser: bool = True) -> None:
     Parameters
     ----------
     port : int, default=8765
-        Where to listen on the loopback address; 0 takes a free port.
+        Port on the loopback address; 0 chooses a free one.
     browser : bool, default=True
-        Open the page.
+        Whether to open the page.
     """
     server = Server(port)
-    print(f"The lab is at {server.address} (Ctrl-C ends it)", flush=True)
+    print(f"The lab is at {server.address} (stop it with Ctrl-C)", flush=True)
     threading.Thread(target=_warm, daemon=True).start()
     if browser:
         import webbrowser
@@ -183,6 +183,6 @@ def serve(port: int = 8765, browser: bool = True) -> None:
 
 
 def _warm() -> None:
-    """Load the library and its kernels while the page is being loaded."""
+    """Load the library and compiled code while the browser loads the page."""
     answer("catalogue", {})
     answer("run", {"X": [[0, 1], [1, 0]], "y": [-1, 1], "algorithm": "perceptron", "parameters": {"max_iter": 1}})

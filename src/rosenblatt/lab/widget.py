@@ -23,25 +23,25 @@ FOLDER = Path(STATIC)
 
 
 class Widget(anywidget.AnyWidget):
-    """The lab in a notebook: the same page, talking to this kernel instead of a server.
+    """The lab in a notebook: the same page, connected to this kernel instead of a server.
 
     Parameters
     ----------
     X : array of shape (n_examples, n_features) or None, default=None
-        Points to begin with; None shows an example.
+        Initial points; None for an example.
     y : array of shape (n_examples,) or None, default=None
-        Their labels, of at most seven classes.
+        Labels of the points, with at most seven classes.
     algorithm : str, default="perceptron"
-        The learner to begin with, by the name that `rosenblatt.trace` knows.
+        Initial learner, by its name as in `rosenblatt.trace`.
     state : str, default=""
-        What the Share button copied; instead of points.
+        Text copied with the Share button; replaces points.
     **parameters
-        Parameters of the learner, and `init`.
+        Parameters of the learner, and initial weights `init`.
 
     Attributes
     ----------
     state : str
-        What is shown now; it follows what is done in the widget, and what is assigned to it is shown.
+        Current state; changes in the widget update it, and assigning to it updates the widget.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Widget(anywidget.AnyWidget):
         **parameters: Any,
     ) -> None:
         if (X is None) != (y is None):
-            raise ValueError("`X` and `y` of Widget must be given both or neither; got one. Give each point its label.")
+            raise ValueError("`X` and `y` of Widget must be given together or not at all; got one. Label each point.")
         if X is not None:
             state = sharing.encode(_state(np.asarray(X, dtype=np.float64), np.asarray(y), algorithm, parameters))
         elif state:
@@ -73,7 +73,7 @@ class Widget(anywidget.AnyWidget):
 
     @property
     def points(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """The points that are shown now, and their labels."""
+        """Current points and their labels."""
         data = sharing.decode(self.state)["data"] if self.state else {"preset": {"name": "separable", "options": {}}}
         if "preset" in data:
             made = answer("preset", data["preset"])
@@ -103,7 +103,7 @@ def _state(X: Any, y: Any, algorithm: str, parameters: dict[str, Any]) -> dict[s
 
 
 def _receive(widget: Any, content: Any, buffers: Any) -> None:
-    """A request of the page."""
+    """Answer a request of the page."""
     if not isinstance(content, dict) or "id" not in content:
         return
     try:

@@ -1,6 +1,6 @@
-"""The online-learning service: predict now, learn when the truth arrives, lose nothing.
+"""The online-learning service: predict at once, learn when the true label arrives, lose no acknowledged event.
 
-`store` keeps the event log, `learner` the models that it makes, `service` joins them by group commit, `app` is the HTTP side.
+`store` holds the event log, `learner` the models built from it, `service` connects them with group commit, `app` handles HTTP.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ __all__ = ["AsyncClient", "Client", "ServiceError"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the clients when they are first used: the service itself does not need them."""
+    """Load the clients when they are first used; the service itself does not need them."""
     if name not in __all__:
         raise AttributeError(f"module 'rosenblatt.serve' has no attribute {name!r}")
     from . import client

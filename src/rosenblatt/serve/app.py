@@ -1,4 +1,4 @@
-"""The HTTP side, as a plain ASGI application: a framework would take longer for a request than the learner does."""
+"""The HTTP interface as a plain ASGI application: a framework would take longer for a request than the learner does."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ _LINE_TYPES = (
 
 
 class Answer(NamedTuple):
-    """What is sent back."""
+    """Response to a request."""
 
     status: int
     body: bytes
@@ -45,16 +45,16 @@ class Answer(NamedTuple):
 
 
 class App:
-    """The application.
+    """The ASGI application.
 
     Parameters
     ----------
     service : Service
-        What answers.
+        Service that handles the requests.
     patience : float, default=30
-        Seconds that a client may take to send its request.
+        Maximum time in seconds for a client to send its request.
     log_requests : bool, default=False
-        Whether to write a line for each request.
+        Whether to log each request.
     """
 
     def __init__(self, service: Service, *, patience: float = 30.0, log_requests: bool = False) -> None:
@@ -73,14 +73,14 @@ class App:
         path = scope["raw_path"].decode("ascii")
         parts = path.split("/")[1:]
         if "%" in path:
-            parts = [unquote(part) for part in parts]  # after splitting: an encoded slash separates nothing
+            parts = [unquote(part) for part in parts]  # after splitting: an encoded slash is part of a name
         scope["parts"] = parts
         method = scope["method"]
         route = "other"
         try:
             route, rights, allowed, handler = self._route(parts)
             if handler is None:
-                raise Refused(404, "There is nothing at this address. See /openapi.json for what there is.")
+                raise Refused(404, "There is nothing at this address. See /openapi.json for the existing ones.")
             if method not in allowed:
                 allow = (b"allow", ", ".join(sorted(allowed)).encode())
                 answer = Answer(
@@ -88,7 +88,7 @@ class App:
                 )
             else:
                 headers = dict(scope["headers"])
-                if not self.service.guarded:  # it listens on loopback only
+                if not self.service.guarded:  # then it listens on loopback only
                     check_origin(headers)
                 elif rights:
                     needed = "admin" if method == "POST" and rights == "read" else rights
@@ -127,10 +127,10 @@ class App:
         await self.service.close()
         await send({"type": "lifespan.shutdown.complete"})
 
-    # ---- where requests go ----
+    # ---- routes ----
 
     def _route(self, parts: list[str]) -> tuple[str, str, frozenset[str], Any]:
-        """The name of a route, the rights it takes, the methods it has, and who answers."""
+        """Name of a route, the right it needs, its methods and its handler."""
         if parts[:2] == ["v1", "models"]:
             count = len(parts)
             if count == 4 and parts[3] in FIELDS:
@@ -178,12 +178,12 @@ class App:
                 return _refusal(answer) if isinstance(answer, Refused) else Answer(200, orjson.dumps(answer))
         requests, numbers = read_lines(kind, body)
         if not requests:
-            raise Refused(400, "The body must hold at least one JSON line; got none.")
+            raise Refused(400, "The body must have at least one JSON line; got none.")
         answers = await service.work(kind, name, requests)
         return Answer(200, as_lines(numbers, answers), LINES)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
-        """The whole body, if it is not too large; the server hangs up on those who take too long."""
+        """Read the whole body unless it is too large; the server disconnects slow clients."""
         most = self.service.limits.body
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > most:
@@ -259,11 +259,11 @@ class App:
         state, reason = self.service.state, self.service.reason
         if state == "ready":
             return Answer(200, orjson.dumps({"status": "ready", "state": state}))
-        raise Refused(503, f"The service takes no events now: {reason}.", state=state, retry=True)
+        raise Refused(503, f"The service does not accept events now: {reason}.", state=state, retry=True)
 
     async def _openapi(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         guarded = self.service.guarded
-        if guarded not in self._documents:  # it looks at every learner, some of which take long to load
+        if guarded not in self._documents:  # making it loads every learner, which can take long
             made = await asyncio.get_running_loop().run_in_executor(None, document, self.service.limits, guarded)
             self._documents[guarded] = orjson.dumps(made)
         return Answer(200, self._documents[guarded])
@@ -274,7 +274,7 @@ class App:
     # ---- server-sent events ----
 
     async def _events(self, name: str, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
-        """The events of a model as they come to disk; `Last-Event-ID` begins after that one."""
+        """Send the events of a model when they are on disk; `Last-Event-ID` continues after that event."""
         check_name(name)
         service = self.service
         queue = service.subscribe(name)
@@ -301,7 +301,7 @@ class App:
                         await asyncio.wait_for(send(_chunk(b": still here\n\n")), self.patience)
                     continue
                 if item.result() is None:
-                    break  # too slow; whoever comes back with Last-Event-ID gets the rest
+                    break  # too slow; a client that reconnects with Last-Event-ID gets the rest
                 event, examples, mistakes, pending = item.result()
                 if event.sequence > sent:
                     counts = {"examples": examples, "mistakes": mistakes, "pending": pending}
@@ -309,7 +309,7 @@ class App:
             with contextlib.suppress(OSError):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         except TimeoutError:
-            pass  # it does not read what it is sent
+            pass  # the client does not read
         finally:
             service.news.unsubscribe(name, queue)
             gone.cancel()
@@ -320,7 +320,7 @@ _GET, _POST, _BOTH = frozenset({"GET"}), frozenset({"POST"}), frozenset({"GET", 
 
 
 class _Gone(Exception):  # noqa: N818
-    """The client has hung up."""
+    """The client has disconnected."""
 
 
 async def _until_gone(receive: Receive) -> None:

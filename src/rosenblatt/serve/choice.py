@@ -1,4 +1,4 @@
-"""Which learner a model gets: any that learns from one example at a time, by name, with its parameters checked."""
+"""Choice of the learner of a model: any that learns from single examples, by name, with its parameters checked."""
 
 from typing import Any
 
@@ -9,18 +9,18 @@ from rosenblatt.learners import find, names
 from rosenblatt.serve.examples import Refused
 
 SMALLEST = 1e-6
-"""Rates and the like may lie between this and its inverse: a service has to go on, whatever it is given."""
+"""Rates and similar parameters must be between this and its inverse: weights must stay finite, whatever clients send."""
 
 
 def range_of(parameter: Parameter) -> tuple[float, float] | None:
-    """The smallest and the largest value in a service of a parameter that must be greater than 0; None for all others."""
+    """Range that a service allows for a parameter that must be greater than 0; None for all other parameters."""
     if parameter.number != "float" or parameter.above != 0 or parameter.fit_only:
         return None
     return SMALLEST, 1 / SMALLEST if parameter.most is None else parameter.most
 
 
 def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
-    """A learner for streams by its name, its parameters checked."""
+    """Make a learner for streams by its name and check its parameters."""
     try:
         learner = find(algorithm)
     except ValueError as error:
@@ -43,11 +43,11 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
             parameter, limits = declared[name], range_of(declared[name])
             if limits is not None and is_real(value) and not limits[0] <= value <= limits[1]:
                 raise ValueError(
-                    f"`{name}` of {learner.__name__} must lie between {limits[0]:g} and {limits[1]:g} here; got {value!r}. "
+                    f"`{name}` of {learner.__name__} must be between {limits[0]:g} and {limits[1]:g} here; got {value!r}. "
                     f"{parameter.advice}",
                 )
             if parameter.choices == SWITCH and not isinstance(value, bool):
-                raise ValueError(parameter.message(name, learner.__name__, value))  # 0 and 1 are no JSON booleans
+                raise ValueError(parameter.message(name, learner.__name__, value))  # 0 and 1 are not JSON booleans
         if hasattr(estimator, "_check_stream_weights"):
             estimator._check_stream_weights()
             estimator._check_can_move(estimator._new_model(None, np.float64))
@@ -57,7 +57,7 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
 
 
 def canonical(algorithm: str) -> str:
-    """The full name of an algorithm."""
+    """Full name of an algorithm."""
     try:
         learner = find(algorithm)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The Python side of the service: `Client`, and `AsyncClient` for programs with an event loop."""
+"""Python clients of the service: `Client`, and `AsyncClient` for programs with an event loop."""
 
 import asyncio
 import itertools
@@ -18,14 +18,14 @@ _PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 
 
 class ServiceError(Exception):
-    """The service has refused something.
+    """The service has refused a request.
 
     Attributes
     ----------
     status : int
-        The HTTP status.
+        HTTP status.
     answer : dict
-        What it said.
+        Body of the response.
     """
 
     def __init__(self, status: int, answer: dict[str, Any]) -> None:
@@ -50,10 +50,10 @@ def _options(url: str, token: str | None, timeout: float) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as JSON knows them."""
+    """Convert numbers and arrays of NumPy for JSON."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"An example must hold numbers, strings and lists of words; got {value!r}.")
+    raise TypeError(f"An example must contain only numbers, strings and lists of words; got {value!r}.")
 
 
 def _body(thing: Any) -> bytes:
@@ -93,26 +93,26 @@ def _revealing(labels: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 
 def _event(lines: list[str]) -> dict[str, Any] | None:
-    """The lines of a server-sent event as a dict with its `kind`."""
+    """Parse the lines of a server-sent event; the result includes its `kind`."""
     fields = dict(line.split(": ", 1) for line in lines if ": " in line and not line.startswith(":"))
     return {"kind": fields.get("event", "message"), **json.loads(fields["data"])} if "data" in fields else None
 
 
 class Client:
-    """Talks to a service that `rosenblatt serve` runs.
+    """Client of a service started by `rosenblatt serve`.
 
-    Every example goes with an id, so a request whose answer was lost is asked again without being learned twice.
+    Every example is sent with an id, so that a request can be repeated after a lost answer without being learned twice.
 
     Parameters
     ----------
     url : str, default="http://127.0.0.1:8520"
-        Where it is.
+        Address of the service.
     token : str or None, default=None
-        The token, if it asks for one; else that of the environment variable ROSENBLATT_TOKEN.
+        Access token; by default that of the environment variable ROSENBLATT_TOKEN.
     timeout : float, default=30
         Seconds to wait for an answer.
     retries : int, default=6
-        How often to ask again when the service is not reachable or not ready.
+        Number of further attempts if the service is not reachable or not ready.
 
     Examples
     --------
@@ -156,25 +156,25 @@ class Client:
         raise AssertionError("not reached")
 
     def create(self, model: str, algorithm: str = "averaged-perceptron", **parameters: Any) -> dict[str, Any]:
-        """Make a model; nothing happens if there is the same already."""
+        """Create a model; this does nothing if the same model exists."""
         answer: dict[str, Any] = self._ask(
             "POST", _path(model), _body({"algorithm": algorithm, "parameters": parameters})
         ).json()
         return answer
 
-    def predict(self, model: str, features: Any, id: str | None = None) -> dict[str, Any]:  # noqa: A002 - the contract's name
-        """Predict an example: a dict with `id` and `prediction`."""
+    def predict(self, model: str, features: Any, id: str | None = None) -> dict[str, Any]:  # noqa: A002 - public name
+        """Predict an example; returns a dict with `id` and `prediction`."""
         request = {"id": id or uuid.uuid4().hex, "features": features}
         answer: dict[str, Any] = self._ask("POST", _path(model, "predict"), _body(request)).json()
         return answer
 
     def reveal(self, model: str, id: str, label: Any) -> dict[str, Any]:  # noqa: A002
-        """Say what the truth was; the model learns it."""
+        """Send the true label of a prediction; the model learns it."""
         answer: dict[str, Any] = self._ask("POST", _path(model, "reveal"), _body({"id": id, "label": label})).json()
         return answer
 
     def learn(self, model: str, features: Any, label: Any, id: str | None = None) -> dict[str, Any]:  # noqa: A002
-        """Learn an example whose truth is known."""
+        """Learn an example with a known label."""
         request = {"id": id or uuid.uuid4().hex, "features": features, "label": label}
         answer: dict[str, Any] = self._ask("POST", _path(model, "learn"), _body(request)).json()
         return answer
@@ -185,7 +185,7 @@ class Client:
             yield from map(json.loads, response.text.splitlines())
 
     def predict_many(self, model: str, examples: Iterable[Any]) -> Iterator[dict[str, Any]]:
-        """Predict many: features, or pairs (id, features). Answers come in the same order; a refused one has `error`."""
+        """Predict many examples, features or pairs (id, features). Answers have the same order; a refused one has `error`."""
         return self._many("predict", model, _predicting(examples))
 
     def reveal_many(self, model: str, labels: Iterable[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -197,12 +197,12 @@ class Client:
         return self._many("learn", model, _learning(examples))
 
     def info(self, model: str) -> dict[str, Any]:
-        """What is known about a model: examples, mistakes, accuracy, classes and more."""
+        """Return the counts of examples and mistakes, the accuracy, classes and more of a model."""
         answer: dict[str, Any] = self._ask("GET", _path(model)).json()
         return answer
 
     def models(self) -> list[dict[str, Any]]:
-        """All models."""
+        """Return the info of all models."""
         answer: list[dict[str, Any]] = self._ask("GET", "/v1/models").json()["models"]
         return answer
 
@@ -211,7 +211,7 @@ class Client:
         Path(path).write_bytes(self._ask("GET", _path(model, "model")).content)
 
     def events(self, model: str, after: int | None = None) -> Iterator[dict[str, Any]]:
-        """What happens to a model, as it happens; `after` begins after that event."""
+        """Iterate over the events of a model as they happen; `after` starts after that event."""
         headers = {} if after is None else {"Last-Event-ID": str(after)}
         with self._http.stream(
             "GET", _path(model, "events"), headers=headers, timeout=httpx.Timeout(30, read=60)
@@ -231,12 +231,12 @@ class Client:
 
 
 class AsyncClient:
-    """The same as `Client` for programs with an event loop: every method is awaited, the streams are asynchronous iterators.
+    """`Client` for programs with an event loop: every method is awaited, streams are asynchronous iterators.
 
     Parameters
     ----------
     url, token, timeout, retries
-        As those of `Client`.
+        As for `Client`.
     """
 
     def __init__(
@@ -273,26 +273,26 @@ class AsyncClient:
         raise AssertionError("not reached")
 
     async def create(self, model: str, algorithm: str = "averaged-perceptron", **parameters: Any) -> dict[str, Any]:
-        """Make a model; nothing happens if there is the same already."""
+        """Create a model; this does nothing if the same model exists."""
         response = await self._ask("POST", _path(model), _body({"algorithm": algorithm, "parameters": parameters}))
         answer: dict[str, Any] = response.json()
         return answer
 
     async def predict(self, model: str, features: Any, id: str | None = None) -> dict[str, Any]:  # noqa: A002
-        """Predict an example: a dict with `id` and `prediction`."""
+        """Predict an example; returns a dict with `id` and `prediction`."""
         request = {"id": id or uuid.uuid4().hex, "features": features}
         answer: dict[str, Any] = (await self._ask("POST", _path(model, "predict"), _body(request))).json()
         return answer
 
     async def reveal(self, model: str, id: str, label: Any) -> dict[str, Any]:  # noqa: A002
-        """Say what the truth was; the model learns it."""
+        """Send the true label of a prediction; the model learns it."""
         answer: dict[str, Any] = (
             await self._ask("POST", _path(model, "reveal"), _body({"id": id, "label": label}))
         ).json()
         return answer
 
     async def learn(self, model: str, features: Any, label: Any, id: str | None = None) -> dict[str, Any]:  # noqa: A002
-        """Learn an example whose truth is known."""
+        """Learn an example with a known label."""
         request = {"id": id or uuid.uuid4().hex, "features": features, "label": label}
         answer: dict[str, Any] = (await self._ask("POST", _path(model, "learn"), _body(request))).json()
         return answer
@@ -304,7 +304,7 @@ class AsyncClient:
                 yield json.loads(line)
 
     def predict_many(self, model: str, examples: Iterable[Any]) -> AsyncIterator[dict[str, Any]]:
-        """Predict many: features, or pairs (id, features)."""
+        """Predict many examples, features or pairs (id, features)."""
         return self._many("predict", model, _predicting(examples))
 
     def reveal_many(self, model: str, labels: Iterable[tuple[str, Any]]) -> AsyncIterator[dict[str, Any]]:
@@ -316,12 +316,12 @@ class AsyncClient:
         return self._many("learn", model, _learning(examples))
 
     async def info(self, model: str) -> dict[str, Any]:
-        """What is known about a model: examples, mistakes, accuracy, classes and more."""
+        """Return the counts of examples and mistakes, the accuracy, classes and more of a model."""
         answer: dict[str, Any] = (await self._ask("GET", _path(model))).json()
         return answer
 
     async def models(self) -> list[dict[str, Any]]:
-        """All models."""
+        """Return the info of all models."""
         answer: list[dict[str, Any]] = (await self._ask("GET", "/v1/models")).json()["models"]
         return answer
 
@@ -332,7 +332,7 @@ class AsyncClient:
         await asyncio.to_thread(write, content)
 
     async def events(self, model: str, after: int | None = None) -> AsyncIterator[dict[str, Any]]:
-        """What happens to a model, as it happens; `after` begins after that event."""
+        """Iterate over the events of a model as they happen; `after` starts after that event."""
         headers = {} if after is None else {"Last-Event-ID": str(after)}
         options = {"headers": headers, "timeout": httpx.Timeout(30, read=60)}
         async with self._http.stream("GET", _path(model, "events"), **options) as response:  # type: ignore[arg-type]

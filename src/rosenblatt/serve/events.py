@@ -1,4 +1,4 @@
-"""The events of the log, what is decided about before they become some, and how much of it there may be."""
+"""Events of the log, the requests that become events, and their limits."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -9,24 +9,24 @@ import orjson
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """How much clients may ask for.
+    """Limits for requests of clients.
 
     Parameters
     ----------
     body : int
-        Bytes of a request.
+        Maximum number of bytes of a request.
     features : int
-        Features of one example.
+        Maximum number of features of an example.
     pending : int
-        Predictions of one model that wait for their label; the oldest expires when there are more.
+        Maximum number of predictions of a model that wait for their label; beyond it the oldest expires.
     age : float
         Seconds after which a prediction expires.
     remembered : int
-        Ids of one model that are remembered after they were revealed or have expired.
+        Number of revealed or expired ids of a model to remember.
     models : int
-        How many models there may be.
+        Maximum number of models.
     weights : int
-        Features times classes of one model.
+        Maximum number of weights of a model: features times classes.
     """
 
     body: int = 8 << 20
@@ -49,7 +49,7 @@ class Event(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """A prediction that was given and whose truth is not known yet; the request is kept as it came, which takes least room."""
+    """A prediction whose label is not known yet; the request is kept as raw text, which takes the least memory."""
 
     time: float
     prediction: Any
@@ -57,11 +57,11 @@ class Pending(NamedTuple):
 
 
 Requests = Sequence[tuple[Any, bytes]]
-"""What clients ask for, parsed, and as it came."""
+"""Requests of clients, each parsed and as raw text."""
 
 
 class Lines:
-    """Accepted requests and their answers, to be logged as they came: that is faster than writing them anew."""
+    """Accepted requests and their answers. Requests are logged as raw text, which is faster than encoding them again."""
 
     def __init__(self) -> None:
         self.texts: list[bytes] = []
@@ -71,15 +71,15 @@ class Lines:
         return bool(self.texts)
 
     def add(self, text: bytes, answer: Any) -> None:
-        """One more."""
+        """Add a request and its answer."""
         self.texts.append(text)
         self.answers.append(answer)
 
     def column(self, name: str) -> list[Any]:
-        """One member of all answers."""
+        """Values of one member in all answers."""
         return [answer[name] for answer in self.answers]
 
     def payload(self) -> bytes:
-        """The event's content."""
+        """Content of the event."""
         ids, predictions = orjson.dumps(self.column("id")), orjson.dumps(self.column("prediction"))
         return b'{"requests":[%s],"ids":%s,"predictions":%s}' % (b",".join(self.texts), ids, predictions)

@@ -1,10 +1,10 @@
-"""What clients send, checked at the door: features, labels, ids, names."""
+"""Checks of the features, labels and ids that clients send."""
 
 import re
 from typing import Any
 
 LARGEST = 1e100
-"""Larger numbers are refused: their squares would leave too little room before infinity."""
+"""Larger numbers are refused, because their squares could overflow."""
 
 LONGEST_ID, LONGEST_LABEL, LONGEST_NAME = 200, 200, 1000
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -12,17 +12,17 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NUMBERS = frozenset({float, int})
 
 
-class Refused(Exception):  # noqa: N818 - an answer, not a fault
-    """A request that is not carried out.
+class Refused(Exception):  # noqa: N818 - a response, not an error of the program
+    """Refusal of a request.
 
     Parameters
     ----------
     status : int
-        The HTTP status that says so.
+        HTTP status.
     message : str
-        Why, in a sentence.
+        Reason.
     **details
-        Further members of the answer.
+        Further members of the response.
     """
 
     def __init__(self, status: int, message: str, **details: Any) -> None:
@@ -30,15 +30,15 @@ class Refused(Exception):  # noqa: N818 - an answer, not a fault
         self.status, self.message, self.details = status, message, details
 
     def as_json(self) -> dict[str, Any]:
-        """The body of the answer."""
+        """Body of the response."""
         return {"error": self.message, **self.details}
 
 
 def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
-    """Features as a learner takes them: a dict of numbers, or a list of numbers.
+    """Convert features to a dict of numbers or a list of numbers, as learners need them.
 
     A string becomes the feature ``name=value``, each word of a list ``name=word`` with its count, true and false 1 and 0; null
-    is left out. `size` is the length of the request: where it is small no name can be too long.
+    is left out. `size` is the length of the request: in a short request no name can be too long.
     """
     if type(features) is dict:
         if len(features) > most:
@@ -57,13 +57,13 @@ def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
         if not features:
             raise Refused(
                 422,
-                "`features` as a list must hold at least one number; got none. Send {} for an example without features.",
+                "`features` as a list must contain at least one number; got none. Send {} for an example without features.",
             )
         if not _NUMBERS.issuperset(map(type, features)):
             wrong = next(value for value in features if type(value) not in _NUMBERS)
             raise Refused(
                 422,
-                f"`features` as a list must hold numbers; got {_shown(wrong)}. Use an object to name features and to have words.",
+                f"`features` as a list must contain numbers; got {_shown(wrong)}. Use an object for named features and words.",
             )
         if max(features) > LARGEST or min(features) < -LARGEST:
             raise _too_large(next((n, value) for n, value in enumerate(features) if abs(value) > LARGEST))
@@ -71,14 +71,14 @@ def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
     raise Refused(
         422,
         f"`features` must be an object of numbers, strings and lists of words, or a list of numbers; got {_shown(features)}. "
-        'For instance {"length": 3.5, "sender": "ann", "words": ["free", "offer"]}.',
+        'For example {"length": 3.5, "sender": "ann", "words": ["free", "offer"]}.',
     )
 
 
 def _in_range(features: dict[str, Any]) -> bool:
-    """Whether there are only numbers (true and false are some, too); too large ones are refused.
+    """Whether all values are numbers or booleans; numbers that are too large are refused.
 
-    Numbers cannot be compared with anything else, so looking for the largest finds other types on the way.
+    Numbers cannot be compared with other types, so the search for the largest value also detects other types.
     """
     if not features:
         return True
@@ -108,7 +108,7 @@ def _spelled_out(features: dict[str, Any], most: int) -> dict[str, float]:
             for word in value:
                 if type(word) is not str:
                     raise Refused(
-                        422, f"The list `{name[:60]}` must hold words; got {_shown(word)}. Give numbers a name each."
+                        422, f"The list `{name[:60]}` must contain words; got {_shown(word)}. Give each number a name."
                     )
                 _count(numbers, name, word)
         elif value is not None:
@@ -131,37 +131,37 @@ def _count(numbers: dict[str, float], name: str, word: str) -> None:
 
 
 def checked_label(label: Any) -> Any:
-    """A label: a string, an integer or a boolean."""
+    """Check a label: a string, an integer or a boolean."""
     kind = type(label)
     if (kind is str and len(label) <= LONGEST_LABEL) or kind is bool or (kind is int and -(2**53) <= label <= 2**53):
         return label
     if kind is float and label.is_integer() and abs(label) <= 2**53:
-        return int(label)  # JSON knows no difference between 1 and 1.0
+        return int(label)  # JSON does not distinguish 1 and 1.0
     raise Refused(
         422,
         f"`label` must be a string of at most {LONGEST_LABEL} characters, an integer up to 2^53 or a boolean; got "
-        f"{_shown(label)}. Send numbers with a fraction as strings if they are names.",
+        f"{_shown(label)}. Send fractions as strings if they are names of classes.",
     )
 
 
 def checked_id(value: Any) -> str:
-    """An id: a string, not empty and not long."""
+    """Check an id: a string, not empty and not long."""
     if type(value) is str and 0 < len(value) <= LONGEST_ID:
         return value
     raise Refused(
         422,
-        f"`id` must be a string of 1 to {LONGEST_ID} characters; got {_shown(value)}. A request number or a UUID will do.",
+        f"`id` must be a string of 1 to {LONGEST_ID} characters; got {_shown(value)}. Use, for example, a UUID.",
     )
 
 
 def _too_many(count: int, most: int) -> Refused:
-    return Refused(422, f"An example may have at most {most} features; got {count}. Leave out those that matter least.")
+    return Refused(422, f"An example may have at most {most} features; got {count}. Leave out less important ones.")
 
 
 def _too_large(item: tuple[Any, Any]) -> Refused:
     return Refused(
         422,
-        f"The value of a feature must lie between -{LARGEST:g} and {LARGEST:g}; `{str(item[0])[:60]}` is {item[1]:g}. Scale it.",
+        f"The value of a feature must be between -{LARGEST:g} and {LARGEST:g}; `{str(item[0])[:60]}` is {item[1]:g}. Scale it.",
     )
 
 

@@ -1,6 +1,6 @@
-"""Group commit: what was done to the models and is not on disk yet, and who waits for it.
+"""Group commit: collect the events that are not on disk yet, and write them together.
 
-While one group is written, by another thread, the next one is collected: the slower the disk, the larger the groups.
+While a thread writes one group, the next one is collected: the slower the disk, the larger the groups.
 """
 
 import asyncio
@@ -20,18 +20,18 @@ from rosenblatt.serve.store import Snapshot, Store
 
 
 class Groups:
-    """The group that is being collected, and the one that is being written.
+    """The group being collected and the group being written.
 
     Parameters
     ----------
     store : Store
-        Where they go.
+        Destination of the events.
     write : callable
-        Has a function called by the thread that writes.
+        Runs a function in the writing thread.
     snapshot_every : int
-        Events of a model between two snapshots.
+        Number of events of a model between two snapshots.
     news, metrics
-        Who is told when a group is on disk.
+        Notified when a group is on disk.
     """
 
     def __init__(
@@ -51,18 +51,18 @@ class Groups:
     # ---- collecting ----
 
     def add(self, served: Served, events: list[Event]) -> None:
-        """Events that were done to a model."""
+        """Add events that were applied to a model."""
         self.events += events
         if served.name in self._news:
             self._told += [(served, event) for event in events]
 
     def add_model(self, served: Served) -> None:
-        """A new model."""
+        """Add a new model."""
         self._created.append((served.number, served.name))
         self.add(served, [served.creation()])
 
     async def confirmed(self, answer: Any) -> Any:
-        """An answer, when everything that it rests on is on disk."""
+        """Return an answer when all events that it depends on are on disk."""
         if not (self.events or self._created or self._writing):
             return answer
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -71,7 +71,7 @@ class Groups:
         return await future
 
     def drop(self, refusal: Refused) -> None:
-        """Forget what was collected, and tell those who wait."""
+        """Discard the collected group and refuse the requests that wait for it."""
         for future, _ in self._waiting:
             if not future.done():
                 future.set_exception(refusal)
@@ -81,15 +81,15 @@ class Groups:
 
     @property
     def left(self) -> bool:
-        """Whether there is anything to write, or anybody who waits for it."""
+        """Whether there are events to write or requests that wait for them."""
         return bool(self._waiting or self.events)
 
     def wake(self) -> None:
-        """Have the group written now, even if nobody waits for it."""
+        """Write the group now, even if no request waits for it."""
         self._wake.set()
 
     async def commit(self, models: Mapping[str, Served], wait: float) -> None:
-        """Write the next group as soon as somebody waits for it, or after so many seconds."""
+        """Write the next group as soon as a request waits for it, or after `wait` seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._wake.wait(), wait)
         self._wake.clear()
@@ -98,9 +98,9 @@ class Groups:
         self._writing = True
         started = time.perf_counter()
         try:
-            due = self._due(models)  # at once: it must hold the events of this group and no later ones
+            due = self._due(models)  # copied now: the copies must include the events of this group and no later ones
             await self._write(self._put, events, due, created)
-        except BaseException:  # whatever it is: nobody may wait for ever
+        except BaseException:  # any error: no request may wait for ever
             self._waiting = waiting + self._waiting
             raise
         finally:
@@ -113,11 +113,11 @@ class Groups:
                 future.set_result(answer)
 
     async def take_snapshots(self, models: Mapping[str, Served]) -> None:
-        """Of all models that have changed since their last one."""
+        """Take snapshots of all models that have changed since their last one."""
         await self._write(self._put, [], self._due(models, everything=True), [])
 
     def _due(self, models: Mapping[str, Served], everything: bool = False) -> list[tuple[Served, int, Any]]:
-        """Copies of models that have many events since their last snapshot; so seldom that it takes a fiftieth of the time."""
+        """Copies of models with many events since their last snapshot, limited to about 2% of the time."""
         copies = []
         for served in models.values():
             due = served.sequence - served.snapshot_sequence >= (1 if everything else self._snapshot_every)
@@ -129,7 +129,7 @@ class Groups:
         return copies
 
     def _put(self, events: list[Event], due: list[tuple[Served, int, Any]], created: list[tuple[int, str]]) -> None:
-        """The work of the writing thread."""
+        """Write a group; runs in the writing thread."""
         snapshots = []
         for served, sequence, moment in due:
             started = time.perf_counter()

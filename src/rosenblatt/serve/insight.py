@@ -1,4 +1,4 @@
-"""What clients are told about a model."""
+"""Information about a model for clients."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from rosenblatt.serve.learner import Served
 
 
 def describe(served: Served) -> dict[str, Any]:
-    """What clients are told about the model."""
+    """Counts, classes and settings of the model."""
     return {
         "name": served.name,
         "algorithm": served.algorithm,
@@ -30,7 +30,7 @@ def describe(served: Served) -> dict[str, Any]:
 
 
 def recent_examples(served: Served) -> list[dict[str, Any]]:
-    """The last examples that were learned, the newest last."""
+    """The examples learned last, the newest at the end."""
     return [
         {
             "time": time, "id": identity, "prediction": prediction, "label": label, "mistake": bool(prediction != label),
@@ -41,7 +41,7 @@ def recent_examples(served: Served) -> list[dict[str, Any]]:
 
 
 def strongest(served: Served, top: int) -> Iterator[dict[str, Any]]:
-    """The features that speak most for and against each class."""
+    """Features with the largest positive and negative weights of each class."""
     model = getattr(served.estimator, "model_", None)
     if model is None or not hasattr(served.estimator, "coef_") or not model.n_features or len(model.classes) < 2:
         return

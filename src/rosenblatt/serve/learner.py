@@ -1,7 +1,7 @@
-"""A model that is served: what it has learned, the predictions that wait for their truth, and the events that made it so.
+"""A served model: its learner, the predictions that wait for their label, and the events that built it.
 
-Everything that changes a model is an event. A request is decided, done to the model, and gives rows for the log; a restart does
-the same events again in the order of the log. The log holds only what was accepted, so doing an event again decides nothing.
+Every change of a model is an event. A request is checked, applied to the model, and becomes rows of the log; a restart applies
+the same events again in the order of the log. The log holds only accepted events, so replaying needs no checks.
 """
 
 import functools
@@ -21,32 +21,32 @@ from rosenblatt.serve.teaching import Taught
 from rosenblatt.training.progressive import learn_records
 
 POINTS, SHOWN = 256, 20
-"""So many points of the learning curve are kept at most, and so many of the last examples."""
+"""Maximum number of points of the learning curve, and of recent examples, to keep."""
 
 
 def _answer(identity: str | None, prediction: Any, label: Any) -> dict[str, Any]:
-    """What is said about an example that was learned."""
+    """Answer about a learned example."""
     return {"id": identity, "prediction": prediction, "label": label, "mistake": prediction != label, "repeated": False}
 
 
 def _as_refused(error: Exception) -> Refused:
-    """What a learner refuses is a conflict with what it has learned before: another type of label, another width."""
+    """Convert an error of the learner: a conflict with earlier examples, such as another type of label or another width."""
     return error if isinstance(error, Refused) else Refused(409, str(error))
 
 
 class Served(Taught):
-    """One model in memory.
+    """A model in memory.
 
     Parameters
     ----------
     number : int
-        Its number in the store.
+        Number of the model in the store.
     name, algorithm : str
-        What it is called and how it learns.
+        Name of the model and of its learner.
     parameters : dict
-        Those of the learner.
+        Parameters of the learner.
     created : float
-        When.
+        Time of creation.
     """
 
     def __init__(self, number: int, name: str, algorithm: str, parameters: dict[str, Any], created: float) -> None:
@@ -62,10 +62,10 @@ class Served(Taught):
         self.recent: deque[tuple[float, str | None, Any, Any, bytes]] = deque(maxlen=SHOWN)
         self.remembered = Limits.remembered
 
-    # ---- what it remembers ----
+    # ---- counts ----
 
     def _score(self, ids: Any, requests: Any, predictions: Any, labels: Any, time: float) -> None:
-        """Count examples that were learned, one or many, and note points of the curve on the way."""
+        """Count learned examples, one or many, and add points to the learning curve."""
         at, count = 0, len(labels)
         while at < count:
             end = min(count, at + self.stride - self.examples % self.stride)
@@ -88,7 +88,7 @@ class Served(Taught):
     # ---- requests ----
 
     def now(self, clock: float) -> float:
-        """The time of the next event: the clock's, but never before the last one."""
+        """Time of the next event: that of the clock, but never before the last event."""
         return max(self.time, clock)
 
     def _event(self, kind: str, payload: bytes, time: float) -> Event:
@@ -96,20 +96,20 @@ class Served(Taught):
         return Event(self.number, self.sequence, kind, time, payload)
 
     def creation(self) -> Event:
-        """The first event: that there is such a model."""
+        """The first event, which creates the model."""
         settings = {"name": self.name, "algorithm": self.algorithm, "parameters": self.parameters}
         return self._event("create", orjson.dumps(settings), self.created)
 
     @classmethod
     def from_creation(cls, event: Event) -> "Served":
-        """The model that a first event makes."""
+        """Make a model from its first event."""
         settings = orjson.loads(event.payload)
         served = cls(event.model, settings["name"], settings["algorithm"], settings["parameters"], event.time)
         served.sequence = event.sequence
         return served
 
     def expire(self, clock: float, limits: Limits, room: int = 0) -> list[Event]:
-        """Let predictions go that are too old, and so many of the oldest that there is room for others."""
+        """Expire predictions that are too old, and as many of the oldest as needed to make room for `room` new ones."""
         pending = self.pending
         if not pending:
             return []
@@ -133,7 +133,7 @@ class Served(Taught):
             self.expired += 1
 
     def predict(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
-        """Predict; gives the events and one answer for each request, some of them Refused."""
+        """Predict; returns the events and one answer per request, which can be a `Refused`."""
         events = self.expire(clock, limits, len(requests))
         now, accepted = self.now(clock), Lines()
         answers: list[Any] = []
@@ -148,7 +148,7 @@ class Served(Taught):
                     continue
                 if identity in self.done:
                     raise Refused(
-                        409, f"The id {identity!r} has been used before, and is revealed or expired. Take a new one."
+                        409, f"The id {identity!r} has been used before, and is revealed or expired. Use a new one."
                     )
                 prediction = self.guess(features)
             except (Refused, ValueError, OverflowError) as refusal:
@@ -167,11 +167,11 @@ class Served(Taught):
 
     def _predicted_before(self, identity: str, waiting: Pending, request: Any) -> dict[str, Any]:
         if orjson.loads(waiting.request)["features"] != request["features"]:
-            raise Refused(409, f"The id {identity!r} waits for its label already, with other features. Take a new one.")
+            raise Refused(409, f"The id {identity!r} already waits for its label, with other features. Use a new one.")
         return {"id": identity, "prediction": waiting.prediction, "repeated": True}
 
     def reveal(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
-        """Learn the truth about predictions that were given."""
+        """Learn the labels of earlier predictions."""
         events = self.expire(clock, limits)
         now, lines = self.now(clock), []
         answers: list[Any] = []
@@ -205,19 +205,18 @@ class Served(Taught):
         if identity not in self.done:
             raise Refused(
                 404,
-                f"No prediction with the id {identity!r} is known: it was never made, or so long ago that it is forgotten. "
-                "Predict first.",
+                f"No prediction with the id {identity!r} is known: it was never made, or too long ago. Predict first.",
             )
         outcome = self.done[identity]
         if outcome is None:
             raise Refused(
-                410, f"The prediction {identity!r} has expired before its label came. Use `learn` with its features."
+                410, f"The prediction {identity!r} expired before its label arrived. Use `learn` with its features."
             )
         known, prediction = outcome
         if known != label or type(known) is not type(label):
             raise Refused(
                 409,
-                f"The label of {identity!r} is {known!r} and stays so; got {label!r}. Nothing was changed.",
+                f"The label of {identity!r} is {known!r} and cannot be changed; got {label!r}. Nothing was changed.",
                 label=known,
             )
         return {
@@ -229,7 +228,7 @@ class Served(Taught):
         }
 
     def learn(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
-        """Predict and learn examples whose label is known; with an id only once."""
+        """Predict and learn labelled examples; one with an id is learned only once."""
         events = self.expire(clock, limits)
         now, accepted = self.now(clock), Lines()
         answers = self._learn_at_once(requests, limits)
@@ -245,7 +244,7 @@ class Served(Taught):
         return events, answers
 
     def _learn_at_once(self, requests: Requests, limits: Limits) -> list[Any] | None:
-        """The answers to plain examples: dicts of known features, known classes, no ids. None where there are others."""
+        """Answers to simple examples: dicts of known features, known classes, no ids. None if there are other examples."""
         if self._plain is None or len(requests) == 1:
             return None
         rows = [request["features"] for request, _ in requests]
@@ -253,9 +252,7 @@ class Served(Taught):
         if (
             any("id" in request for request, _ in requests)
             or not {dict}.issuperset(map(type, rows))
-            or not {str}.issuperset(
-                map(type, labels)
-            )  # 1, 1.0 and true are equal, and so would be found, but are not the same
+            or not {str}.issuperset(map(type, labels))  # 1, 1.0 and true are equal in Python but different labels
             or max(map(len, rows)) > limits.features
         ):
             return None
@@ -264,14 +261,14 @@ class Served(Taught):
             return None
         same = functools.cache(
             lambda prediction, label: _answer(None, prediction, label)
-        )  # there are few different ones
+        )  # there are only few different classes
         return [
             Refused(409, str(prediction)) if isinstance(prediction, ValueError) else same(prediction, label)
             for prediction, label in zip(predictions, labels, strict=True)
         ]
 
     def _learn_line(self, request: Any, text: bytes, limits: Limits) -> Any:
-        """The answer to one example, which may be Refused."""
+        """Answer to one example, which can be a `Refused`."""
         try:
             label, identity = checked_label(request["label"]), request.get("id")
             if identity is not None:
@@ -293,13 +290,13 @@ class Served(Taught):
             self._remember(identity, (label, prediction))
         return _answer(identity, prediction, label)
 
-    # ---- the log, again ----
+    # ---- replay ----
 
     def apply(self, event: Event, own: bool = False) -> None:
-        """Do an event of the log again.
+        """Apply an event of the log again.
 
-        With `own` the model makes its predictions anew instead of taking those of the log; `differences` counts where they
-        disagree.
+        With `own` the model makes the predictions again instead of using those of the log; `differences` counts predictions
+        that differ.
         """
         self.sequence, self.time = event.sequence, event.time
         lines = orjson.loads(event.payload)

@@ -1,4 +1,4 @@
-"""What Prometheus is told."""
+"""Metrics for Prometheus."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 
 class Metrics:
-    """Counters of the service; those of the models are read off them when Prometheus asks."""
+    """Counters of the service; those of the models are read when Prometheus collects them."""
 
     def __init__(self, service: "Service") -> None:
         self.registry = CollectorRegistry()
@@ -30,21 +30,21 @@ class Metrics:
         )
         self.snapshots = Counter("rosenblatt_snapshots", "Snapshots taken.", registry=self.registry)
         self._commit = Histogram(
-            "rosenblatt_commit_seconds", "Time to put a group on disk.", buckets=_SECONDS, registry=self.registry
+            "rosenblatt_commit_seconds", "Time to write a group to disk.", buckets=_SECONDS, registry=self.registry
         )
-        # Kept by hand, because the library's own counters, made for many threads, take a tenth of the time of a request.
+        # Plain dicts, because the thread-safe counters of prometheus_client take a tenth of the time of a request.
         self._answers: dict[tuple[str, int], int] = {}
         self._times: dict[str, list[float]] = {}
         self.registry.register(self)
 
     def committed(self, events: int, seconds: float) -> None:
-        """A group is on disk."""
+        """Count a group that was written."""
         if events:
             self.events.inc(events)
             self._commit.observe(seconds)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
-        """A request has its answer."""
+        """Count an answered request."""
         self._answers[route, status] = self._answers.get((route, status), 0) + 1
         times = self._times.get(route)
         if times is None:
@@ -53,15 +53,15 @@ class Metrics:
         times[-1] += seconds
 
     def collect(self) -> Iterator[Any]:
-        """The numbers of the models, as of now."""
-        ready = GaugeMetricFamily("rosenblatt_ready", "Whether events are taken.")
+        """Current counts of the models."""
+        ready = GaugeMetricFamily("rosenblatt_ready", "Whether events are accepted.")
         ready.add_metric([], float(self.service.state == "ready"))
         yield ready
         answers = CounterMetricFamily("rosenblatt_requests", "Answers.", labels=["route", "status"])
         for (route, status), count in tuple(self._answers.items()):
             answers.add_metric([route, str(status)], count)
         yield answers
-        seconds = HistogramMetricFamily("rosenblatt_request_seconds", "Time to answer.", labels=["route"])
+        seconds = HistogramMetricFamily("rosenblatt_request_seconds", "Time to answer a request.", labels=["route"])
         for route, times in tuple(self._times.items()):
             totals = list(accumulate(times[:-1]))
             limits = [*(str(limit) for limit in _SECONDS), "+Inf"]
@@ -73,7 +73,7 @@ class Metrics:
                 ("examples", "Examples learned."),
                 ("mistakes", "Wrong predictions among them."),
                 ("predictions", "Predictions given."),
-                ("expired", "Predictions whose label never came."),
+                ("expired", "Predictions that expired without a label."),
             )
         }
         pending = GaugeMetricFamily(
@@ -87,5 +87,5 @@ class Metrics:
         yield pending
 
     def text(self) -> bytes:
-        """All of it as Prometheus reads it."""
+        """All metrics in the text format of Prometheus."""
         return bytes(generate_latest(self.registry))

@@ -1,4 +1,4 @@
-"""Who listens to the events of which model, and what they are told."""
+"""Clients that listen to the events of a model, and the messages to them."""
 
 import asyncio
 from itertools import islice
@@ -14,7 +14,7 @@ MOST_LISTENERS, MOST_WAITING, MOST_TOLD = 100, 1000, 10
 
 
 class News:
-    """The listeners."""
+    """Listeners by model."""
 
     def __init__(self) -> None:
         self._listeners: dict[str, set[asyncio.Queue[Any]]] = {}
@@ -23,11 +23,11 @@ class News:
         return name in self._listeners
 
     def subscribe(self, name: str) -> asyncio.Queue[Any]:
-        """A queue that gets events; None in it says that its reader is too slow."""
+        """Make a queue that receives events; None in it means that its reader is too slow."""
         if sum(map(len, self._listeners.values())) >= MOST_LISTENERS:
             raise Refused(
                 503,
-                f"At most {MOST_LISTENERS} clients can listen to events at a time; there are as many. Try again later.",
+                f"At most {MOST_LISTENERS} clients can listen to events at a time; this number is reached. Try again later.",
                 retry=True,
             )
         queue: asyncio.Queue[Any] = asyncio.Queue(MOST_WAITING)
@@ -35,14 +35,14 @@ class News:
         return queue
 
     def unsubscribe(self, name: str, queue: asyncio.Queue[Any]) -> None:
-        """Stop it."""
+        """Remove a queue."""
         queues = self._listeners.get(name, set())
         queues.discard(queue)
         if not queues:
             self._listeners.pop(name, None)
 
     def publish(self, served: Served, event: Event) -> None:
-        """Tell everybody who listens to this model."""
+        """Send an event to all listeners of its model."""
         for queue in tuple(self._listeners.get(served.name, ())):
             try:
                 queue.put_nowait((event, served.examples, served.mistakes, len(served.pending)))
@@ -53,7 +53,7 @@ class News:
 
 
 def as_message(event: Event, counts: dict[str, int]) -> bytes:
-    """An event as a listener gets it; of a batch the first lines."""
+    """Convert an event to a server-sent event; of a batch only the first lines."""
     payload = orjson.loads(event.payload)
     news: dict[str, Any] = {"sequence": event.sequence, "time": event.time, **counts}
     if event.kind == "expire":

@@ -13,7 +13,7 @@ _ERROR = {"$ref": "#/components/schemas/Error"}
 _LABEL = {"$ref": "#/components/schemas/Label"}
 _FEATURES = {"$ref": "#/components/schemas/Features"}
 _ID = {"$ref": "#/components/schemas/Id"}
-_GUESS = {"anyOf": [_LABEL, {"type": "null"}], "description": "null before any label was seen."}
+_GUESS = {"anyOf": [_LABEL, {"type": "null"}], "description": "null before the first label."}
 
 
 def _object(properties: dict[str, Any], required: list[str] | None = None, closed: bool = True) -> dict[str, Any]:
@@ -23,9 +23,9 @@ def _object(properties: dict[str, Any], required: list[str] | None = None, close
 
 def _answers(good: dict[str, Any], *errors: int) -> dict[str, Any]:
     meaning = {
-        400: "Not JSON.", 401: "No token, or an unknown one.", 403: "The token has not the right.", 404: "No such model or id.",
-        409: "In conflict with what is known: an id, a label, a model.", 410: "The prediction has expired.",
-        413: "The body is too large.", 422: "The request is not as it should be.", 503: "No events are taken now; try again.",
+        400: "Not JSON.", 401: "No token, or an unknown one.", 403: "The token lacks this right.", 404: "No such model or id.",
+        409: "A conflict with an existing id, label or model.", 410: "The prediction has expired.",
+        413: "The body is too large.", 422: "The request is not valid.", 503: "No events are accepted now; try again.",
     }  # fmt: skip
     answers = dict(good)
     for status in dict.fromkeys((401, 403, 404, *errors)):
@@ -42,7 +42,7 @@ def _json(description: str, schema: dict[str, Any], lines: bool = False) -> dict
         content["application/x-ndjson"] = {
             "schema": {
                 "type": "string",
-                "description": "One answer in each line, in the same order; a refused one has `error`, `line` and `status`.",
+                "description": "One answer per line, in the same order; a refused one has `error`, `line` and `status`.",
             }
         }
     return {"description": description, "content": content}
@@ -62,8 +62,8 @@ def _event(kind: str, summary: str, description: str) -> dict[str, Any]:
             "operationId": kind,
             "summary": summary,
             "description": description
-            + " Many at once: JSON lines as `application/x-ndjson`. If a line cannot be read, nothing of the body is "
-            "done, and the bad lines are named.",
+            + " For many examples send JSON lines as `application/x-ndjson`. If a line cannot be read, the whole body is "
+            "refused, and the answer lists the bad lines.",
             "requestBody": {
                 "required": True,
                 "content": {
@@ -88,10 +88,10 @@ _NAME_PARAMETER = {
 
 
 def _settings(algorithm: str) -> dict[str, Any] | None:
-    """The parameters of a learner that matter on a stream; None: not for streams."""
+    """Parameters of a learner that have an effect on a stream; None if it cannot learn from streams."""
     learner = find(algorithm)
     try:
-        learner.learn_one  # noqa: B018 - learners without streams raise here
+        learner.learn_one  # noqa: B018 - raises for learners that cannot learn from streams
     except AttributeError:
         return None
     properties = {
@@ -103,19 +103,19 @@ def _settings(algorithm: str) -> dict[str, Any] | None:
 
 
 def _schema(parameter: Parameter) -> dict[str, Any] | None:
-    """The values of a parameter; None if it has no effect on a stream, or if a schema cannot say what is allowed."""
+    """Schema of a parameter; None if it has no effect on a stream, or if a schema cannot express the allowed values."""
     limits = range_of(parameter)
     if parameter.fit_only or parameter.none or parameter.other:
         return None
     if parameter.choices == SWITCH:
         return {"type": "boolean"}
     if parameter.choices:
-        return {"enum": [word for word in parameter.choices if word != "keep"]}  # "keep" needs weights to start from
+        return {"enum": [word for word in parameter.choices if word != "keep"]}  # "keep" needs initial weights
     return None if limits is None else {"type": "number", "minimum": limits[0], "maximum": limits[1]}
 
 
 def document(limits: Limits, guarded: bool) -> dict[str, Any]:
-    """The document; `guarded` says whether this service asks for tokens."""
+    """Make the document; `guarded` is whether this service needs tokens."""
     text = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
     number = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
     word = {"type": "string", "maxLength": LONGEST_NAME}
@@ -138,7 +138,7 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
         "label": _LABEL,
         "mistake": {"type": "boolean"},
     }
-    learned["repeated"] = {"type": "boolean", "description": "True: it was known already, and nothing has changed."}
+    learned["repeated"] = {"type": "boolean", "description": "True if it was already known and nothing has changed."}
     schemas = {
         "Error": _object({"error": {"type": "string"}}, closed=False),
         "Id": text,
@@ -195,29 +195,29 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
             "parameters": [_NAME_PARAMETER],
             "get": {
                 "operationId": "model",
-                "summary": "What is known about a model.",
+                "summary": "Counts, accuracy and classes of a model.",
                 "responses": _answers({"200": _json("The model.", model_answer)}, 404, 422, 503),
             },
             "post": {
                 "operationId": "create",
-                "summary": "Make a model. Once more with the same settings changes nothing.",
+                "summary": "Create a model. Repeating it with the same settings changes nothing.",
                 "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Settings"}}}},
                 "responses": _answers(
-                    {"200": _json("There is such a model.", model_answer), "201": _json("Made.", model_answer)},
+                    {"200": _json("The model exists.", model_answer), "201": _json("Created.", model_answer)},
                     400, 409, 413, 422, 503,
                 ),
             },
         },
         "/v1/models/{name}/predict": _event(
-            "predict", "Predict an example, whose truth may be revealed later.", "Without an id one is made."
+            "predict", "Predict an example; its label can be revealed later.", "Without an id a new one is made."
         ),
         "/v1/models/{name}/reveal": _event(
             "reveal",
-            "Say what the truth was; the model learns it.",
-            "An id is revealed once; again with the same label changes nothing, with another it is refused.",
+            "Send the true label of a prediction; the model learns it.",
+            "An id can be revealed once; repeating it with the same label changes nothing, another label is refused.",
         ),
         "/v1/models/{name}/learn": _event(
-            "learn", "Learn an example whose truth is known.", "With an id it is learned only once, however often it is sent."
+            "learn", "Learn an example with a known label.", "With an id it is learned only once, even if it is sent again."
         ),
         "/v1/models/{name}/model": {
             "parameters": [_NAME_PARAMETER],
@@ -234,30 +234,30 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
             "parameters": [_NAME_PARAMETER],
             "get": {
                 "operationId": "insight",
-                "summary": "The learning curve, recent examples and the strongest features of each class.",
-                "responses": _answers({"200": _json("The same as the model, and more.", model_answer)}, 404, 422, 503),
+                "summary": "The learning curve, recent examples and the features with the largest weights of each class.",
+                "responses": _answers({"200": _json("The members of the model, and more.", model_answer)}, 404, 422, 503),
             },
         },
         "/healthz": {
             "get": {
                 "operationId": "healthz",
-                "summary": "Whether the process lives.",
+                "summary": "Whether the process is running.",
                 "security": [],
-                "responses": {"200": _json("It does.", state)},
+                "responses": {"200": _json("It is running.", state)},
             }
         },
         "/readyz": {
             "get": {
                 "operationId": "readyz",
-                "summary": "Whether events are taken.",
+                "summary": "Whether events are accepted.",
                 "security": [],
-                "responses": {"200": _json("They are.", state), "503": {**_answers({}, 503)["503"]}},
+                "responses": {"200": _json("They are accepted.", state), "503": {**_answers({}, 503)["503"]}},
             }
         },
         "/metrics": {
             "get": {
                 "operationId": "metrics",
-                "summary": "Numbers for Prometheus.",
+                "summary": "Metrics for Prometheus.",
                 "responses": _answers({"200": _other("Text.", "text/plain")}),
             }
         },
@@ -266,7 +266,7 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
         "parameters": [_NAME_PARAMETER],
         "get": {
             "operationId": "events",
-            "summary": "Events as they come to disk, as server-sent events; `Last-Event-ID` begins after that one.",
+            "summary": "Server-sent events, each when it is on disk; `Last-Event-ID` continues after that event.",
             "responses": _answers(
                 {"200": _other("A stream.", "text/event-stream")},
                 404,
@@ -280,7 +280,7 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
         "info": {
             "title": "rosenblatt",
             "version": __version__,
-            "description": "Predict now, learn when the truth arrives, lose nothing.",
+            "description": "Predict at once, learn when the true label arrives, lose no acknowledged event.",
         },
         "paths": paths,
         "components": {"schemas": schemas},

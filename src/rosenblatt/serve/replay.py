@@ -1,4 +1,4 @@
-"""The event log, read again: to check it, to rebuild a model, or to see what another rule would have made of it."""
+"""Replay of the event log: to check it, to rebuild a model, or to try another rule."""
 
 import gzip
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ class Log:
 
 
 def open_log(source: str) -> Log:
-    """The log of a store (an address, or the file of SQLite), or one that `export` has written."""
+    """Open the log of a store (its address, or an SQLite file), or a log written by `export`."""
     path = Path(source)
     if "://" not in source:
         with path.open("rb") as file:
@@ -41,7 +41,7 @@ def _open_file(path: Path) -> Log:
 
 
 def opened(path: Path, mode: str, compressed: bool) -> IO[bytes]:
-    """A file of events."""
+    """Open a file of events."""
     return gzip.open(path, mode) if compressed else path.open(mode)  # type: ignore[return-value]
 
 
@@ -55,12 +55,12 @@ def _read(path: Path) -> Iterator[Event]:
                 )
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(
-                    f"{path}, line {number}: an event must be a JSON object as `--export` writes it; got {error}."
+                    f"{path}, line {number}: an event must be a JSON object as written by `--export`; got {error}."
                 ) from error
 
 
 def export(log: Log, name: str, file: IO[bytes]) -> int:
-    """Write the events of a model as JSON lines; how many there were."""
+    """Write the events of a model as JSON lines; returns their number."""
     count = 0
     for event in log.events(log.models[name]):
         fields = {**event._asdict(), "payload": orjson.Fragment(event.payload)}
@@ -70,13 +70,13 @@ def export(log: Log, name: str, file: IO[bytes]) -> int:
 
 
 def created(log: Log, name: str) -> tuple[str, dict[str, Any]]:
-    """The algorithm of a model and its parameters."""
+    """Algorithm and parameters of a model."""
     settings = orjson.loads(next(iter(log.events(log.models[name]))).payload)
     return settings["algorithm"], settings["parameters"]
 
 
 def examples(log: Log, name: str) -> Iterator[tuple[Any, Any]]:
-    """The examples of a model in the order in which their labels became known: features, and the label."""
+    """Examples of a model as pairs (features, label), in the order in which their labels became known."""
     waiting: dict[str, Any] = {}
     for event in log.events(log.models[name]):
         lines = orjson.loads(event.payload)
@@ -96,16 +96,16 @@ def examples(log: Log, name: str) -> Iterator[tuple[Any, Any]]:
 def replay(
     log: Log, name: str, algorithm: str | None = None, parameters: dict[str, Any] | None = None
 ) -> tuple[Served, dict[str, Any]]:
-    """Do the events of a model again.
+    """Replay the events of a model.
 
     Parameters
     ----------
     log : Log
-        Where they are.
+        The event log.
     name : str
-        The model.
+        Name of the model.
     algorithm : str or None, default=None
-        Another rule to learn by; None: the same, and its predictions are compared with those that were given.
+        Another learner; None for the same one, whose predictions are then compared with those in the log.
     parameters : dict or None
         Its parameters.
 
@@ -114,7 +114,7 @@ def replay(
     served : Served
         The model.
     facts : dict
-        What was found.
+        Results of the replay.
     """
     served: Served | None = None
     logged = {"examples": 0, "mistakes": 0}
@@ -134,7 +134,7 @@ def replay(
             served.apply(event, own=True)
         except (Refused, ValueError, KeyError) as error:
             if algorithm is None and not parameters:
-                raise ValueError(f"The event {event.sequence} of {name} cannot be done again: {error}.") from error
+                raise ValueError(f"The event {event.sequence} of {name} cannot be replayed: {error}.") from error
             refused += 1
             served.sequence = event.sequence
     if served is None:
@@ -151,7 +151,7 @@ def replay(
 
 
 def _score_log(event: Event, given: dict[str, Any], logged: dict[str, int]) -> None:
-    """What the predictions in the log were worth."""
+    """Count examples and mistakes of the predictions in the log."""
     lines = orjson.loads(event.payload)
     if event.kind == "predict":
         given.update(zip(lines["ids"], lines["predictions"], strict=True))

@@ -1,4 +1,4 @@
-"""Bodies of requests: a JSON object, or many as JSON lines; and the answers in the same form."""
+"""Bodies of requests and answers: a JSON object, or many as JSON lines."""
 
 import secrets
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _BETWEEN = f',"{_MARK}",'.encode()
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that no model can have."""
+    """Refuse a name that is not allowed for a model."""
     if NAME.fullmatch(name) is None:
         raise Refused(
             422,
@@ -26,7 +26,7 @@ def check_name(name: str) -> None:
 
 
 def check_fields(kind: str, request: Any) -> None:
-    """Whether a request has the members that it must have, and no others."""
+    """Refuse a request that lacks a required member or has an unknown one."""
     if type(request) is not dict:
         raise Refused(
             422,
@@ -41,28 +41,28 @@ def check_fields(kind: str, request: Any) -> None:
 
 
 def as_lines(numbers: Sequence[int], answers: list[Any]) -> bytes:
-    """The answers, one in each line."""
+    """Encode the answers, one per line."""
     plain = [
         {**answer.as_json(), "line": number, "status": answer.status} if isinstance(answer, Refused) else answer
         for number, answer in zip(numbers, answers, strict=True)
     ]
     body = orjson.dumps(plain)[1:-1]
-    if body.count(b"},{") == len(plain) - 1:  # nowhere but between answers: breaking it there is faster than one by one
+    if body.count(b"},{") == len(plain) - 1:  # only between answers: splitting there is faster than encoding one by one
         return body.replace(b"},{", b"}\n{") + b"\n"
     return b"".join(orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE) for answer in plain)
 
 
 def looks_like_lines(body: bytes) -> bool:
-    """Whether a body that is no JSON object may be several."""
+    """Whether a body that is not a JSON object may be JSON lines."""
     lines = body.strip().split(b"\n", 2)
     return len(lines) > 1 and lines[0].strip().startswith(b"{") and lines[0].strip().endswith(b"}")
 
 
 def _parsed_at_once(lines: list[bytes]) -> list[Any] | None:
-    """What each line holds, parsed in one call, which is twice as fast as line by line; None if a line is not one JSON value.
+    """Parse all lines in one call, which is twice as fast as line by line; None if a line is not exactly one JSON value.
 
-    Between two lines is put a string that nobody can know. If it is every second value of the array that they make together, each
-    line is a value by itself: two values in a line would stand side by side, and a value that goes over lines would swallow it.
+    The lines are joined to one array with a secret string between them. If every second value of the array is this string, each
+    line is one value: two values in a line would be neighbours in the array, and a value over two lines would contain the string.
     """
     try:
         values: list[Any] = orjson.loads(b"[" + _BETWEEN.join(lines) + b"]")
@@ -73,7 +73,7 @@ def _parsed_at_once(lines: list[bytes]) -> list[Any] | None:
 
 
 def read_lines(kind: str, body: bytes) -> tuple[list[tuple[Any, bytes]], Sequence[int]]:
-    """The requests of a body of JSON lines and the numbers of their lines; one bad line refuses all of them."""
+    """Requests of a body of JSON lines and their line numbers; one bad line refuses all of them."""
     fields, required = FIELDS[kind], frozenset(REQUIRED[kind])
     lines = body.removesuffix(b"\n").split(b"\n")
     values = _parsed_at_once(lines)

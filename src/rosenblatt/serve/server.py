@@ -1,4 +1,4 @@
-"""The process: uvicorn with the application, its logs, and how it ends."""
+"""The server process: uvicorn with the application, logging and shutdown."""
 
 import asyncio
 import gc
@@ -21,10 +21,10 @@ _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "co
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object for each record."""
+    """Write each log record as a JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as a line."""
+        """Format a record as one line."""
         line: dict[str, Any] = {
             "time": record.created,
             "level": record.levelname.lower(),
@@ -37,7 +37,7 @@ class JsonLines(logging.Formatter):
 
 
 class _Protocol(HttpToolsProtocol):
-    """Remembers since when a client owes the rest of its request; `_Server` hangs up on those who take too long."""
+    """Record since when the rest of a request is missing; `_Server` disconnects clients that are too slow."""
 
     owing_since: float | None = None
 
@@ -56,7 +56,7 @@ class _Protocol(HttpToolsProtocol):
 
 
 class _Server(uvicorn.Server):
-    """Hangs up on slow clients, and tells listeners to go when the process is asked to end."""
+    """Disconnect slow clients, and end the streams of listeners at shutdown."""
 
     def __init__(self, config: uvicorn.Config, service: Service, patience: float) -> None:
         super().__init__(config)
@@ -94,22 +94,22 @@ def serve(
     log_requests: bool = False,
     patience: float = 30.0,
 ) -> None:
-    """Run the service until it is asked to end.
+    """Run the service until it is stopped.
 
     Parameters
     ----------
     url : str
-        The store.
+        Address of the store.
     host, port
-        Where to listen; without tokens in the store only on loopback.
+        Address to listen on; without tokens in the store only loopback.
     limits : Limits
-        How much clients may ask for.
+        Limits for requests of clients.
     snapshot_every : int
-        Events of a model between two snapshots.
+        Number of events of a model between two snapshots.
     log_level, log_requests
-        How much is written to standard error.
+        Amount of logging on standard error.
     patience : float
-        Seconds that a client may take to send a body.
+        Maximum time in seconds for a client to send a body.
     """
     store = Store(url)
     try:
@@ -119,7 +119,7 @@ def serve(
         raise OSError(f"the store {store.name} cannot be used: {error}") from error
     if not tokens and not is_loopback(host):
         raise ValueError(
-            f"Without tokens the service listens on loopback only, such as 127.0.0.1; got --host {host}. Make a token first: "
+            f"Without tokens the service listens on loopback only, such as 127.0.0.1; got --host {host}. Create a token first: "
             f"rosenblatt token add NAME --rights admin --store {store.name}"
         )
     handler = logging.StreamHandler(sys.stderr)
@@ -129,7 +129,7 @@ def serve(
     for kind in (signal.SIGTERM, signal.SIGINT):
         signal.signal(
             kind, lambda *_: None
-        )  # uvicorn raises the signal once more when it has drained: that shall be no failure
+        )  # uvicorn raises the signal again after the shutdown: this is not a failure
     with asyncio.Runner(loop_factory=_loop) as runner:
         runner.run(_serve(store, tokens, host, port, limits or Limits(), snapshot_every, log_requests, patience))
 
@@ -154,7 +154,7 @@ async def _serve(
     patience: float,
 ) -> None:
     service = Service(store, limits, tokens=tokens, guarded=not is_loopback(host), snapshot_every=snapshot_every)
-    sys.setswitchinterval(0.001)  # the loop must not wait long for the thread that writes
+    sys.setswitchinterval(0.001)  # the event loop must not wait long for the writing thread
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)  # requests make many small objects and no cycles

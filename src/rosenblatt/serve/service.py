@@ -1,10 +1,10 @@
-"""The service between HTTP and the store: models in memory, recovery, and who may write.
+"""The service between HTTP and the store: models in memory, recovery, and the lease to write.
 
-Everything happens on one event loop. A request is decided and done to the model at once, its events are put into the group that
-is being collected (`groups`), and its answer waits until that group is on disk.
+Everything runs on one event loop. A request is checked and applied to the model at once, its events are added to the group being
+collected (`groups`), and its answer waits until that group is on disk.
 
-If a group cannot be written, memory is ahead of the log. Then all models are thrown away and read again from the store, as after
-a crash, and everybody whose events were not confirmed is told so.
+If a group cannot be written, memory is ahead of the log. Then all models are discarded and read again from the store, as after
+a crash, and all requests whose events were not confirmed are refused.
 """
 
 import asyncio
@@ -30,10 +30,10 @@ from rosenblatt.serve.store import LeaseLost, Store, StoreError, Token
 log = logging.getLogger("rosenblatt.serve")
 
 SLICE = 250
-"""So many lines of a batch are handled at a stretch; in between others get their turn."""
+"""Number of lines of a batch that are handled without a break; between them other requests are handled."""
 
 PATIENCE = 5.0
-"""Seconds without a sign of life after which another process takes over."""
+"""Seconds without a renewal of the lease after which another process takes over."""
 
 _WORK = {"predict": Served.predict, "reveal": Served.reveal, "learn": Served.learn}
 
@@ -44,17 +44,17 @@ class Service:
     Parameters
     ----------
     store : Store
-        Where the log is.
+        Store of the event log.
     limits : Limits
-        How much clients may ask for.
+        Limits for requests of clients.
     tokens : list of Token, default=()
-        Those that are known at the start.
+        Tokens at the start.
     guarded : bool, default=False
-        Whether a token is needed even if there is none; true from the first token on.
+        Whether a token is needed even if there are none; becomes true with the first token.
     snapshot_every : int
-        Events of a model between two snapshots: fewer make a restart faster and writing slower.
+        Number of events of a model between two snapshots: fewer make a restart faster and writing slower.
     clock : callable
-        The time.
+        Returns the time.
     """
 
     def __init__(
@@ -83,15 +83,15 @@ class Service:
         self._keeper: asyncio.Task[None] | None = None
         self._standby: dict[str, tuple[int, Served]] = {}
 
-    # ---- life ----
+    # ---- start and stop ----
 
     async def start(self) -> None:
-        """Begin; the service is ready when `state` says so."""
+        """Start; the service accepts events when `state` is "ready"."""
         self._task = asyncio.create_task(self._live())
         self._keeper = asyncio.create_task(self._keep_house())
 
     async def close(self) -> None:
-        """Write what is left, take snapshots, and let the next one have the store."""
+        """Write the remaining events, take snapshots and release the store."""
         if self._keeper is not None:
             self._keeper.cancel()
         if self.state == "ready":
@@ -108,7 +108,7 @@ class Service:
         log.info("stopped")
 
     async def _live(self) -> None:
-        """Wait for the lease, read the log, serve; and again after a fault."""
+        """Wait for the lease, read the log, serve; repeat after an error."""
         while self.state != "stopping":
             try:
                 await self._become_writer()
@@ -126,7 +126,7 @@ class Service:
                 self._lose_memory(error)
                 await asyncio.sleep(0.25)
             except Exception as error:
-                log.exception("the service cannot go on")
+                log.exception("the service stops because of an error")
                 self._lose_memory(
                     StoreError(f"something went wrong inside the service ({error}); its log has the details")
                 )
@@ -140,7 +140,7 @@ class Service:
             try:
                 if await self._write(self.store.acquire, PATIENCE):
                     return
-                self._say("standby", "another process writes to this store; reads are answered from its snapshots")
+                self._say("standby", "another process writes to this store; its snapshots can be read here")
             except StoreError as error:
                 self._say("unavailable", f"the store does not answer: {error}")
             await asyncio.sleep(0.25)
@@ -151,7 +151,7 @@ class Service:
         self.state, self.reason = state, reason
 
     async def _load(self) -> None:
-        """Read all models: the newest snapshot of each, and the events after it."""
+        """Read all models, each from its newest snapshot and the events after it."""
         started = time.perf_counter()
         self.names, self.models = await self._write(self._read_models)
         await self._refresh_tokens()
@@ -163,24 +163,24 @@ class Service:
         for algorithm, parameters in {
             (m.algorithm, repr(m.parameters)): (m.algorithm, m.parameters) for m in models.values()
         }.values():
-            warm(algorithm, parameters)  # so that the first request need not wait for it
+            warm(algorithm, parameters)  # so that the first request does not wait for it
         return names, models
 
     def _lose_memory(self, error: StoreError) -> None:
-        """What is in memory is not what is on disk: forget it, and tell those who wait."""
+        """Discard the models, which differ from the disk, and refuse the requests that wait."""
         lost = isinstance(error, LeaseLost)
         self._say("standby" if lost else "unavailable", str(error))
         self.metrics.failures.inc()
         refusal = Refused(
             503,
-            f"The event could not be confirmed: {error}. It may or may not have been recorded; say it again with the same id.",
+            f"The event could not be confirmed: {error}. It may or may not have been recorded; send it again with the same id.",
             retry=True,
         )
         self.models = {}
         self._groups.drop(refusal)
 
     async def _commit_groups(self) -> None:
-        """Until the service is stopped; every now and then an empty one, as a sign of life."""
+        """Write groups until the service is stopped; sometimes an empty one, to renew the lease."""
         beat = time.monotonic()
         while self.state == "ready" or self._groups.left:
             wait = max(0.0, beat + PATIENCE / 5 - time.monotonic())
@@ -188,11 +188,11 @@ class Service:
             beat = time.monotonic()
 
     async def confirmed(self, answer: Any) -> Any:
-        """An answer, when everything that it rests on is on disk."""
+        """Return an answer when all events that it depends on are on disk."""
         return await self._groups.confirmed(answer)
 
     async def _keep_house(self) -> None:
-        """Now and then: let old predictions expire, look for new and revoked tokens, follow the writer's snapshots."""
+        """Expire old predictions, read new and revoked tokens, and read snapshots of the writing process, at intervals."""
         while True:
             await asyncio.sleep(2.0)
             try:
@@ -211,7 +211,7 @@ class Service:
 
     async def _refresh_tokens(self) -> None:
         self.tokens = await asyncio.get_running_loop().run_in_executor(self._helper, self.store.tokens)
-        self.guarded = self.guarded or bool(self.tokens)  # revoking the last one shuts the door, it does not open it
+        self.guarded = self.guarded or bool(self.tokens)  # after the last token is revoked, tokens are still needed
 
     # ---- requests ----
 
@@ -219,20 +219,20 @@ class Service:
         if self.state != "ready":
             raise Refused(
                 503,
-                f"The service takes no events now: {self.reason}. Try again in a moment.",
+                f"The service does not accept events now: {self.reason}. Try again in a moment.",
                 state=self.state,
                 retry=True,
             )
 
     def find(self, name: str) -> Served:
-        """A model that can learn, or Refused."""
+        """Find a model that can learn; raises `Refused` if there is none."""
         self._check_ready()
         if name not in self.models:
-            raise Refused(404, f"There is no model {name[:64]!r}. Make it with POST /v1/models/NAME.")
+            raise Refused(404, f"There is no model {name[:64]!r}. Create it with POST /v1/models/NAME.")
         return self.models[name]
 
     def _shown(self, name: str) -> tuple[Served, dict[str, Any]]:
-        """A model to look at, from a snapshot while another process writes, and what is known about it; or Refused."""
+        """Find a model to read (from a snapshot while another process writes) and its description, or raise `Refused`."""
         if self.state != "standby":
             served = self.find(name)
             return served, {**describe(served), "standby": False}
@@ -244,7 +244,7 @@ class Service:
         return served, {**describe(served), "standby": True, "snapshot": sequence}
 
     async def work(self, kind: str, name: str, requests: list[tuple[Any, bytes]]) -> list[Any]:
-        """Predict, reveal or learn; one answer for each request, some of them Refused, all of them on disk."""
+        """Predict, reveal or learn; returns one answer per request, which can be a `Refused`, when all events are on disk."""
         do = _WORK[kind]
         if len(requests) == 1:
             served = self.find(name)
@@ -271,12 +271,12 @@ class Service:
         return list(await self.confirmed(answers))
 
     async def create(self, name: str, algorithm: str, parameters: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
-        """Make a model; whether it is new, and what it is."""
+        """Create a model; returns whether it is new, and its description."""
         self._check_ready()
         known = self.models.get(name)
         loop = asyncio.get_running_loop()
         if known is None:
-            # The first use of a rule compiles it, which may take seconds: not while others wait.
+            # The first use of a rule compiles it, which may take seconds: done in a thread, so that no other request waits.
             algorithm = await loop.run_in_executor(self._helper, warm, algorithm, parameters)
             self._check_ready()
             known = self.models.get(name)
@@ -287,15 +287,14 @@ class Service:
             if not same:
                 raise Refused(
                     409,
-                    f"There is a model {name!r} already, with other settings: {known.algorithm}, {known.parameters}. "
-                    "Take another name.",
+                    f"There already is a model {name!r} with other settings: {known.algorithm}, {known.parameters}. "
+                    "Choose another name.",
                 )
             return False, await self.confirmed(describe(known))
         if len(self.models) >= self.limits.models:
             raise Refused(
                 409,
-                f"The service holds at most {self.limits.models} models; there are as many. Start it with --max-models to "
-                "raise that.",
+                f"The service has its maximum of {self.limits.models} models. Start it with a larger --max-models.",
             )
         number = 1 + max(self.names.values(), default=0)
         served = Served(number, name, algorithm, parameters, self.clock())
@@ -305,22 +304,23 @@ class Service:
         return True, await self.confirmed(describe(served))
 
     async def describe(self, name: str) -> dict[str, Any]:
-        """What is known about a model; from a snapshot while another process writes."""
+        """Describe a model; from a snapshot while another process writes."""
         return dict(await self.confirmed(self._shown(name)[1]))
 
     async def describe_all(self) -> list[dict[str, Any]]:
-        """All models."""
+        """Describe all models."""
         if self.state == "standby":
             return [{**describe(served), "standby": True} for _, served in self._standby.values()]
         self._check_ready()
         return list(await self.confirmed([{**describe(served), "standby": False} for served in self.models.values()]))
 
     async def model_bytes(self, name: str) -> bytes:
-        """The model as a file."""
+        """Content of the model file."""
         served, _ = self._shown(name)
         if not served.fitted:
             raise Refused(
-                409, f"The model {name!r} has not learned anything yet, so there is no file. Send it an example first."
+                409,
+                f"The model {name!r} has no file yet, because it has not learned anything. Send it an example first.",
             )
         header, tensors = packed_model(served)
         await self.confirmed(None)
@@ -328,7 +328,7 @@ class Service:
         return data
 
     async def insight(self, name: str, top: int) -> dict[str, Any]:
-        """What the live page shows besides the counts."""
+        """Learning curve, recent examples and largest weights, for the live page."""
         served, facts = self._shown(name)
         shown = {
             "curve": served.curve,
@@ -340,7 +340,7 @@ class Service:
     # ---- standby ----
 
     async def _follow(self) -> None:
-        """Read snapshots that are newer than those known."""
+        """Read snapshots that are newer than those in memory."""
 
         def newer() -> dict[str, tuple[int, Served]]:
             models = {}
@@ -356,12 +356,12 @@ class Service:
     # ---- news ----
 
     def subscribe(self, name: str) -> asyncio.Queue[Any]:
-        """A queue that gets the events of a model once they are on disk."""
+        """Make a queue that receives the events of a model once they are on disk."""
         self.find(name)
         return self.news.subscribe(name)
 
     async def past_events(self, name: str, after: int) -> list[Event]:
-        """Up to a thousand events after a number, for a listener who comes back."""
+        """Up to a thousand events after a number, for a listener that reconnects."""
         number = self.find(name).number
         return await asyncio.get_running_loop().run_in_executor(
             self._helper, lambda: list(self.store.events(number, after, 1000))
@@ -369,7 +369,7 @@ class Service:
 
 
 def warm(algorithm: str, parameters: dict[str, Any]) -> str:
-    """Have everything compiled that a learner needs; gives its full name."""
+    """Compile everything that a learner needs; returns its full name."""
     served = Served(0, "", canonical(algorithm), parameters, 0.0)
     for label in ("a", "b", "c"):
         example = {"features": {"x": 1.0, label: 1.0}, "label": label}

@@ -1,4 +1,4 @@
-"""Served models as safetensors files, so that a restart need not do every event again; and reading them back."""
+"""Snapshots of served models as safetensors files, so that a restart does not replay every event."""
 
 import logging
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ log = logging.getLogger("rosenblatt.serve")
 
 
 class Copy(NamedTuple):
-    """A served model at one moment."""
+    """Copy of a served model."""
 
     header: dict[str, Any]
     tensors: dict[str, Any]
@@ -27,7 +27,7 @@ class Copy(NamedTuple):
     done: dict[str, tuple[Any, Any] | None]
 
     def packed(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Everything as a header and arrays of a model file."""
+        """Header and arrays of a model file."""
         state = {
             **self.state,
             "pending": [(i, p.time, p.prediction, orjson.Fragment(p.request)) for i, p in self.pending.items()],
@@ -37,7 +37,7 @@ class Copy(NamedTuple):
 
 
 def copy(served: Served) -> Copy:
-    """All of it as it is now, so that it can be written elsewhere while the model goes on."""
+    """Copy a model, so that a thread can write it while the model learns."""
     header, tensors = packed_model(served)
     names = (
         "name", "algorithm", "parameters", "created", "sequence", "time", "examples", "mistakes", "predictions",
@@ -48,7 +48,7 @@ def copy(served: Served) -> Copy:
 
 
 def packed_model(served: Served) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The estimator alone, in the same form."""
+    """Header and arrays of the estimator alone."""
     if not served.fitted:
         return {"kind": "unfitted"}, {}
     served.estimator.n_features_in_ = served.features
@@ -57,7 +57,7 @@ def packed_model(served: Served) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def from_snapshot(number: int, data: bytes) -> Served:
-    """The model that a `Copy` describes, from the bytes of its file."""
+    """Restore a model from the bytes of a snapshot."""
     header, tensors = from_bytes(data, "The snapshot")
     state = orjson.loads(tensors.pop("service").tobytes())
     served = Served(number, state["name"], state["algorithm"], state["parameters"], state["created"])
@@ -73,14 +73,14 @@ def from_snapshot(number: int, data: bytes) -> Served:
 
 
 def read_model(store: Store, number: int, limits: Limits, use_snapshot: bool = True) -> Served:
-    """A model from its newest snapshot and the events after it."""
+    """Read a model from its newest snapshot and the events after it."""
     snapshot = store.snapshot(number) if use_snapshot else None
     served = None
     if snapshot is not None:
         try:
             served = from_snapshot(number, snapshot.data)
-        except model_file.BadModel as error:  # the log has everything that the snapshot had
-            log.warning("a snapshot cannot be read; the whole log is", extra={"model": number, "error": str(error)})
+        except model_file.BadModel as error:  # the log holds everything that the snapshot held
+            log.warning("a snapshot is not readable; reading the log", extra={"model": number, "error": str(error)})
     for event in store.events(number, 0 if served is None else served.sequence):
         if served is None:
             served = Served.from_creation(event)

@@ -1,7 +1,7 @@
-"""The store: an event log that is the truth, snapshots that shorten its reading, tokens, and a lease for who may write.
+"""The store: the event log, from which models can be rebuilt, snapshots for a faster start, tokens, and the lease to write.
 
-SQLite and PostgreSQL through the same SQLAlchemy code. Every group of events is one transaction, which also renews the lease: a
-process that has lost it can commit nothing, whatever its clock says.
+SQLite and PostgreSQL use the same SQLAlchemy code. Every group of events is one transaction, which also renews the lease: a
+process that has lost the lease cannot commit, whatever its clock shows.
 """
 
 import contextlib
@@ -71,15 +71,15 @@ _PART = 16 << 20
 
 
 class StoreError(Exception):
-    """The store does not do what was asked of it: full, read-only, gone."""
+    """The store failed: it is full, read-only or not reachable."""
 
 
 class LeaseLost(StoreError):  # noqa: N818
-    """Another process writes to this store now."""
+    """Another process has the lease to write to this store."""
 
 
 class Token(NamedTuple):
-    """Who may do what; the secret itself is not kept."""
+    """Name, rights and hash of an access token; the token itself is not stored."""
 
     name: str
     sha256: bytes
@@ -88,7 +88,7 @@ class Token(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """A model as it was after an event."""
+    """State of a model after an event."""
 
     model: int
     sequence: int
@@ -106,18 +106,18 @@ def _explained() -> Iterator[None]:
 
 
 def _process(pid: int | None = None) -> str:
-    """What tells a process from any other, on this machine and elsewhere, even when its number is used again."""
+    """Identifier of a process, unique over computers and restarts, even if its number is used again."""
     pid = os.getpid() if pid is None else pid
     host, namespace, start = socket.gethostname(), "", ""
     with contextlib.suppress(OSError, IndexError):
         host += " " + Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - it is no path
+        namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - not a path
         start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     return f"{host} {namespace} {pid} {start}"
 
 
 def _is_dead(process: str) -> bool:
-    """Whether a process is known to be gone; False for those of other machines."""
+    """Whether a process is known to have ended; False for processes on other computers."""
     here, place = _process().split(" "), process.split(" ")
     if len(place) != len(here) or place[:-2] != here[:-2] or not place[-2].isdecimal():
         return False
@@ -134,12 +134,12 @@ def _is_dead(process: str) -> bool:
 
 
 class Store:
-    """A database.
+    """Store in a database.
 
     Parameters
     ----------
     url : str
-        ``sqlite:///file.db`` or ``postgresql://user@host/database``; a plain path is SQLite's.
+        ``sqlite:///file.db`` or ``postgresql://user@host/database``; a plain path is an SQLite file.
     """
 
     def __init__(self, url: str) -> None:
@@ -152,7 +152,7 @@ class Store:
         kind = parsed.get_backend_name()
         if kind not in ("sqlite", "postgresql") or (kind == "sqlite" and parsed.database in (None, "", ":memory:")):
             raise ValueError(
-                f"--store takes sqlite:///file.db or postgresql://user@host/database; got {url!r}. An event log has to be kept."
+                f"--store takes sqlite:///file.db or postgresql://user@host/database; got {url!r}. The log must be kept on disk."
             )
         self.name = parsed.render_as_string(hide_password=True)
         self.sqlite = kind == "sqlite"
@@ -175,7 +175,7 @@ class Store:
 
             @sa.event.listens_for(engine, "connect")
             def connect(connection: Any, _: Any) -> None:
-                connection.isolation_level = None  # SQLAlchemy says BEGIN, not the driver
+                connection.isolation_level = None  # SQLAlchemy issues BEGIN, not the driver
                 cursor = connection.cursor()
                 cursor.execute("PRAGMA busy_timeout = 10000")
                 cursor.execute("PRAGMA synchronous = FULL")
@@ -192,7 +192,7 @@ class Store:
     # ---- set up ----
 
     def prepare(self) -> None:
-        """Make the tables if there are none."""
+        """Create the tables if they do not exist."""
         with _explained():
             if self.sqlite:
                 with contextlib.closing(self._writer.raw_connection()) as raw:
@@ -210,7 +210,7 @@ class Store:
                     raise StoreError(f"it has format {formats}, and this version reads {FORMAT}; upgrade rosenblatt")
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connections."""
         self._drop_connection()
         self._writer.dispose()
         self._reader.dispose()
@@ -224,7 +224,7 @@ class Store:
 
     @contextlib.contextmanager
     def _write(self) -> Iterator[Connection]:
-        """A transaction of the process that writes, on a connection that is kept."""
+        """Transaction of the writing process, on a connection that stays open."""
         with _explained():
             try:
                 if self._connection is None:
@@ -238,9 +238,9 @@ class Store:
     # ---- the lease ----
 
     def acquire(self, patience: float) -> bool:
-        """Try to become the one who writes: the place is free, its holder dead, or silent for `patience` seconds.
+        """Try to get the lease: it is free, its holder has ended, or has not renewed it for `patience` seconds.
 
-        Silence is measured by this process's own monotonic clock, from beat to beat, so clocks need not agree.
+        This time is measured with the monotonic clock of this process between two renewals, so clocks need not agree.
         """
         with self._write() as connection:
             row = connection.execute(sa.select(_lease).where(_lease.c.id == 1)).one_or_none()
@@ -267,7 +267,7 @@ class Store:
             raise LeaseLost("another process has taken over this store")
 
     def release(self) -> None:
-        """Give the place up, so that another need not wait."""
+        """Give up the lease, so that another process does not have to wait."""
         with self._write() as connection:
             connection.execute(
                 _lease.update().where(_lease.c.holder == self.holder).values(holder="", beat=_lease.c.beat + 1)
@@ -278,7 +278,7 @@ class Store:
     def append(
         self, events: Sequence[Event], snapshots: Sequence[Snapshot] = (), models: Sequence[tuple[int, str]] = ()
     ) -> None:
-        """Put a group on disk, all or nothing; without anything it renews the lease."""
+        """Write a group, all or nothing; an empty group renews the lease."""
         with self._write() as connection:
             self._renew(connection)
             if models:
@@ -289,7 +289,7 @@ class Store:
                 self._keep(connection, snapshot)
 
     def _insert(self, connection: Connection, events: Sequence[Event]) -> None:
-        """Many rows in one statement: row by row, this thread and the event loop would pass the interpreter to and fro."""
+        """Insert many rows in one statement; row by row, this thread and the event loop would compete for the interpreter."""
         mark = "?" if self.sqlite else "%s"
         row = f"({', '.join([mark] * len(Event._fields))})"
         for start in range(0, len(events), _ROWS):
@@ -324,14 +324,14 @@ class Store:
             return [(row.number, row.name) for row in connection.execute(sa.select(_models).order_by(_models.c.number))]
 
     def snapshot(self, model: int) -> Snapshot | None:
-        """The newest snapshot of a model."""
+        """Newest snapshot of a model."""
         with self._read() as connection:
             query = sa.select(_snapshots.c.sequence, _snapshots.c.data).where(_snapshots.c.model == model)
             rows = connection.execute(query.order_by(_snapshots.c.part)).all()
         return Snapshot(model, rows[0].sequence, b"".join(row.data for row in rows)) if rows else None
 
     def events(self, model: int, after: int = 0, most: int | None = None) -> Iterator[Event]:
-        """The events of a model after a number, in order, read a few thousand at a time."""
+        """Events of a model after a number, in order, read a few thousand at a time."""
         while most is None or most > 0:
             size = 5000 if most is None else min(most, 5000)
             query = sa.select(_events).where(_events.c.model == model, _events.c.sequence > after)
@@ -353,7 +353,7 @@ class Store:
             return [Token(row.name, bytes(row.sha256), row.rights, row.created) for row in rows]
 
     def add_token(self, name: str, rights: str) -> str:
-        """A new secret with these rights; it is told once and kept only as a hash."""
+        """Make a token with these rights and return it; only its hash is stored."""
         if rights not in RIGHTS:
             raise ValueError(f"The rights of a token must be one of {', '.join(RIGHTS)}; got {rights!r}.")
         secret = f"rb_{secrets.token_urlsafe(32)}"
@@ -368,12 +368,12 @@ class Store:
                 connection.execute(_tokens.insert().values(**row))
             except sa.exc.IntegrityError as error:
                 raise ValueError(
-                    f"There is a token named {name!r} already. Take another name, or revoke it first."
+                    f"There already is a token named {name!r}. Choose another name, or revoke it first."
                 ) from error
         return secret
 
     def revoke_token(self, name: str) -> bool:
-        """Remove a token; whether there was one."""
+        """Remove a token; returns whether it existed."""
         with _explained(), self._writer.begin() as connection:
             return connection.execute(_tokens.delete().where(_tokens.c.name == name)).rowcount == 1
 

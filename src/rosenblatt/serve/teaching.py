@@ -1,4 +1,4 @@
-"""An estimator that is taught one example at a time, its predictions made at once or apart."""
+"""Prediction and learning of single examples with an estimator, together or separately."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from rosenblatt.training.progressive import Pupil
 
 
 class Taught:
-    """What a served model does with its estimator.
+    """Use of an estimator by a served model.
 
     Parameters
     ----------
     name : str
-        What it is called.
+        Name of the model.
     estimator : estimator
-        Who learns.
+        The learner.
     """
 
     def __init__(self, name: str, estimator: Any) -> None:
@@ -26,22 +26,22 @@ class Taught:
         self.adopt(estimator)
 
     def adopt(self, estimator: Any) -> None:
-        """Go on with this learner."""
+        """Continue with this learner."""
         self.estimator = estimator
         self._averages = getattr(self.estimator, "_readout", None) == "average"
         self._apart = getattr(self.estimator, "_readout", "last") != "last"
         self._linear = hasattr(self.estimator, "_rule")
         self._weighted = getattr(self.estimator, "class_weight", None) is not None
         self._pupil: Pupil | None = None
-        self._plain: Model | None = None  # where nothing stands between an example and the core model
+        self._plain: Model | None = None  # set if examples can be passed directly to the core model
 
     def guess(self, x: Any) -> Any:
-        """The class of an example, None before any label was seen."""
+        """Predict the class of an example; None before the first label."""
         estimator = self.estimator
         if type(x) is list:
             x = np.array(x, np.float64)
         if self._averages and type(x) is dict and (model := getattr(estimator, "model_", None)) is not None:
-            # Forming the average of all features for one example would take time in proportion to their number.
+            # Averaging all weights for one example would take time in proportion to the number of features.
             if self._pupil is None or self._pupil.model is not model:
                 self._pupil = Pupil(model)
             return self._pupil.label(self._pupil.predict(model._row_table(x), 0))
@@ -49,7 +49,7 @@ class Taught:
         return prediction.item() if isinstance(prediction, np.generic) else prediction
 
     def _teach(self, x: Any, label: Any) -> None:
-        """Learn an example whose prediction is known already."""
+        """Learn an example that has been predicted before."""
         estimator = self.estimator
         if type(x) is list:
             x = np.array(x, np.float64)
@@ -71,7 +71,7 @@ class Taught:
         return prediction
 
     def _check_room(self, x: Any, label: Any, most: int) -> None:
-        """Refuse an example that would make the model too large. Counting is put off while there is room in any case."""
+        """Refuse an example that would make the model too large; features are counted only near the limit."""
         model = getattr(self.estimator, "model_", None)
         if model is None or type(x) is list:
             return
@@ -96,7 +96,7 @@ class Taught:
 
     @property
     def classes(self) -> list[Any]:
-        """The classes in the order of their arrival."""
+        """Classes in the order of their first label."""
         model = getattr(self.estimator, "model_", None)
         if model is not None:
             return list(model.classes)
@@ -104,6 +104,6 @@ class Taught:
 
     @property
     def features(self) -> int:
-        """How many features there are so far."""
+        """Number of features so far."""
         model = getattr(self.estimator, "model_", None)
         return int(getattr(self.estimator, "n_features_in_", 0) if model is None else model.n_features)

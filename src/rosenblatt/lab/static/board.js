@@ -1,4 +1,4 @@
-// The blackboard: the step table of the notes, its row marked as the play head moves.
+// The blackboard: the table of steps as in the notes, with the current row marked.
 
 import {copy, h} from "./dom.js";
 
@@ -31,7 +31,7 @@ export class Board {
     this.note.textContent = run?.note ?? "";
     this.note.hidden = !run?.note;
     if (!run?.length) return;
-    // The height is measured once and then held: a scroller of fixed size can be laid out without looking at the whole page.
+    // The height is measured once and then fixed: the layout of a scroller of fixed size does not depend on the page.
     this.scroller.style.contain = "none";
     this.scroller.style.height = "auto";
     this.turn(0);
@@ -49,7 +49,7 @@ export class Board {
     this.row = row;
     clearTimeout(this.resting);
     if (page !== this.page) {
-      // Who scrubs over hundreds of rows reads none of them: the page is written when the play head rests.
+      // Rows are not written while the position changes fast; they are written when it rests.
       if (leap && this.page >= 0) { this.resting = setTimeout(() => { this.turn(page); this.mark(row); }, REST); return; }
       this.turn(page);
     }
@@ -63,14 +63,14 @@ export class Board {
     if (!this.current) return;
     this.current.className = "now";
     this.current.setAttribute("aria-current", "step");
-    // Not scrollIntoView, which would scroll the whole page under the reader's hands.
+    // Not scrollIntoView, which would scroll the whole page.
     const top = this.current.offsetTop - this.headHeight, bottom = this.current.offsetTop + this.current.offsetHeight;
     const view = this.scroller;
     if (top < view.scrollTop) view.scrollTop = top;
     else if (bottom > view.scrollTop + view.clientHeight) view.scrollTop = bottom - view.clientHeight;
   }
 
-  // Long runs are written page by page, so that a step costs the same whatever their length.
+  // Long runs are written page by page, so that a step takes the same time for any length.
   turn(page) {
     const {run} = this.lab, {rows} = run.table;
     this.page = page;

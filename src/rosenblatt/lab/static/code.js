@@ -1,4 +1,4 @@
-// The learner's pseudocode, with the lines that this frame executes.
+// Pseudocode of the learner, with the lines of the current frame marked.
 
 import {h} from "./dom.js";
 

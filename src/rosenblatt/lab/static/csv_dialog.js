@@ -18,7 +18,7 @@ export class CsvDialog {
     this.use = h("button", {type: "button", class: "primary", disabled: true, onclick: () => this.apply()}, "Use these points");
     this.element = h("dialog", {class: "csv", "aria-labelledby": title},
       h("h2", {id: title}, "Your own table"),
-      h("p", {}, "One row for each example, one column with the class. It stays on this computer."),
+      h("p", {}, "One row per example, one column with the class. The table stays on this computer."),
       h("label", {for: text}, "Paste it here, or choose or drop a file"), this.area, this.file, this.message, this.choices,
       h("div", {class: "row"}, this.use, h("button", {type: "button", onclick: () => this.element.close()}, "Cancel")));
   }
@@ -34,7 +34,7 @@ export class CsvDialog {
     this.choices.replaceChildren();
     this.use.disabled = true;
     if (file.size > LARGEST) {
-      this.fail(`A table may have ${LARGEST.toLocaleString("en")} bytes at most; ${file.name} has ${file.size.toLocaleString("en")}. Use a part of it, or rosenblatt train for the whole.`);
+      this.fail(`A table may have at most ${LARGEST.toLocaleString("en")} bytes; ${file.name} has ${file.size.toLocaleString("en")}. Use a part of it, or rosenblatt train for all of it.`);
       return;
     }
     this.area.value = await file.text();
@@ -71,7 +71,7 @@ export class CsvDialog {
     const names = list => list.map(one => [one, one]);
     const ways = [["two", "two columns"]];
     if (numeric.length > 1) ways.push(["projection", "a projection of all columns"]);
-    if (numeric.length > 2) ways.push(["all", "all columns, seen along w"]);
+    if (numeric.length > 2) ways.push(["all", "all columns, projected on w"]);
     const fields = [
       field("class", names(found.columns), found.label, value => this.look({label: value})),
       field("features", ways, way, value => this.look({
@@ -80,8 +80,8 @@ export class CsvDialog {
     ];
     if (way === "two") {
       const [first, second] = found.chosen;
-      fields.push(field("across", names(numeric), first, value => this.look({label: found.label, columns: [value, second === value ? first : second].filter(Boolean)})));
-      if (second) fields.push(field("up", names(numeric), second, value => this.look({label: found.label, columns: [first === value ? second : first, value]})));
+      fields.push(field("horizontal", names(numeric), first, value => this.look({label: found.label, columns: [value, second === value ? first : second].filter(Boolean)})));
+      if (second) fields.push(field("vertical", names(numeric), second, value => this.look({label: found.label, columns: [first === value ? second : first, value]})));
     }
     const skipped = found.skipped ? `; ${count(found.skipped, "row")} with an empty field left out` : "";
     this.choices.replaceChildren(...fields.flat(), h("p", {class: "summary"}, `${count(found.X.length, "point")}, ${count(new Set(found.y).size, "class", "classes")}${skipped}`));

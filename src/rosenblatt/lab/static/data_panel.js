@@ -1,4 +1,4 @@
-// Where the points come from: presets and their sliders, the class to draw, undo, a CSV.
+// Choice of the data: presets and their sliders, the class to add, undo, CSV.
 
 import {count, h, label, number, symbol, unique} from "./dom.js";
 import {CsvDialog} from "./csv_dialog.js";
@@ -10,7 +10,7 @@ export class DataPanel {
     this.select = h("select", {id, onchange: () => lab.usePreset(this.select.value, {})});
     this.about = h("p", {class: "about"});
     this.sliders = h("div", {class: "sliders"});
-    this.classes = h("div", {class: "classes", role: "radiogroup", "aria-label": "What a click in the plane does"});
+    this.classes = h("div", {class: "classes", role: "radiogroup", "aria-label": "Action of a click in the plane"});
     this.undoButton = h("button", {type: "button", title: "Undo (Ctrl+Z)", onclick: () => lab.undo()}, "Undo");
     this.redoButton = h("button", {type: "button", title: "Redo (Ctrl+Shift+Z)", onclick: () => lab.redo()}, "Redo");
     this.summary = h("p", {class: "summary"});
@@ -28,7 +28,7 @@ export class DataPanel {
     this.presets = catalogue.presets;
     const groups = [...new Set(this.presets.map(one => one.group))];
     this.select.replaceChildren(
-      h("option", {value: ""}, "My own points"),
+      h("option", {value: ""}, "Own points"),
       ...groups.map(group => h("optgroup", {label: group}, this.presets.filter(one => one.group === group).map(one => h("option", {value: one.name}, one.title)))));
   }
 

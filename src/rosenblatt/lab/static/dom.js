@@ -1,4 +1,4 @@
-// Small helpers: elements, numbers as people write them, files, the clipboard.
+// Helpers: elements, formatted numbers, files, the clipboard.
 
 export const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442"];
 
@@ -25,7 +25,7 @@ export function set(element, attributes) {
 let counter = 0;
 export const unique = name => `rosenblatt-${name}-${++counter}`;
 
-// Whole numbers without a point, others with so many significant digits, as the tables of the library have them.
+// Whole numbers without a point, others with the given number of significant digits, as in the tables of the library.
 export function number(value, digits = 4) {
   if (value === null || value === undefined) return "–";
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return String(value).replace("-", "−");
@@ -69,7 +69,7 @@ export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // A notebook's frame may not be allowed to use the clipboard; the old way still works there.
+    // The frame of a notebook may not have access to the clipboard; the older method works there.
     const area = h("textarea", {"aria-hidden": "true"});
     area.value = text;
     document.body.append(area);

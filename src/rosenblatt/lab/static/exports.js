@@ -1,11 +1,11 @@
-// What can be taken away: pictures, tables, code, the address.
+// Exports: pictures, tables and Python code.
 
 import {copy, download, draw, h, set} from "./dom.js";
 import {HEIGHT, WIDTH} from "./plane.js";
 
 const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-family", "font-size", "font-weight", "font-style", "paint-order", "stroke-linejoin", "stroke-linecap"];
 
-// The plane as a document of its own: what the style sheet says is written into it.
+// The plane as a separate SVG document, with the styles of the style sheet as attributes.
 export function picture(plane) {
   const {svg, canvas, element} = plane, copyOf = svg.cloneNode(true);
   const walk = (from, to) => {
@@ -49,8 +49,8 @@ export class ExportMenu {
       item("Picture as PNG", async () => download("rosenblatt.png", await png(lab.plane))),
       item("Picture as SVG", () => download("rosenblatt.svg", new Blob([picture(lab.plane)], {type: "image/svg+xml"}))),
       item("Steps as CSV", () => save("csv", "rosenblatt.csv", "text/csv")),
-      item("Python code, to a file", () => save("python", "rosenblatt_run.py", "text/x-python")),
-      item("Python code, copied", async () => {
+      item("Python code as file", () => save("python", "rosenblatt_run.py", "text/x-python")),
+      item("Copy Python code", async () => {
         const text = await lab.exportText("python");
         if (text !== null) { await copy(text); lab.say("The Python code was copied."); }
       }));

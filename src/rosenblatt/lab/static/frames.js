@@ -1,4 +1,4 @@
-// A run as the frames of a film: each step is first looked at and, if it moved the weights, then seen moving them.
+// A run as frames: one for the prediction of each step and, if the weights changed, one for the update.
 
 import {label, number, vector} from "./dom.js";
 
@@ -21,7 +21,7 @@ export class Run {
     this.preparePocket();
   }
 
-  // The weights in force, [bias, ...] or without bias, one row for each weight vector.
+  // The current weights, [bias, ...] or without bias, one row for each weight vector.
   weightsAt(frame) {
     const {step, phase} = this.frames[frame];
     if (this.kind === "dual") return null;
@@ -34,7 +34,7 @@ export class Run {
     return weights.map(row => this.bias ? [row[0], row[1], row[2] ?? 0] : [0, row[0], row[1] ?? 0]);
   }
 
-  // Steps that are over: the number of the last one.
+  // Number of the last completed step.
   done(frame) {
     const {step, phase} = this.frames[frame];
     if (step < 0) return 0;
@@ -69,7 +69,7 @@ export class Run {
     });
   }
 
-  // How many weight vectors have voted before so many examples, and for how many examples the last of them has stood.
+  // Number of weight vectors in the first `examples` examples, and number of examples that the last of them survived.
   voted(examples) {
     let low = 0, high = this.voters.length;
     while (low < high) {
@@ -110,13 +110,13 @@ export class Run {
 
   // ---------------------------------------------------------------- kernel
 
-  // Coefficients of the examples at a frame, found by walking from where we were last.
+  // Coefficients of the examples at a frame, computed from those of the previous call.
   dualAt(frame) {
     const {step, phase} = this.frames[frame];
     const rows = this.start.length;
     if (!this.walked) this.walked = {at: 0, dual: Array.from({length: rows}, () => new Float64Array(this.examples))};
     const target = 2 * Math.max(0, step) + (step >= 0 ? 1 : 0) + (step >= 0 && phase !== "look" ? 1 : 0);
-    // Even places lie after a step's move, odd ones before it: gap, move, gap, move, …
+    // Even positions are after the update of a step, odd ones before it: gap, update, gap, update, …
     const turn = (place, sign) => {
       const k = (place - 1) >> 1;
       if (place % 2) for (const [row, at, by] of this.steps.gaps[k]) this.walked.dual[row][at] += sign * by;
@@ -127,7 +127,7 @@ export class Run {
     return this.walked.dual;
   }
 
-  // ---------------------------------------------------------------- words
+  // ---------------------------------------------------------------- sentences
 
   sentence(frame) {
     const {step, phase} = this.frames[frame], {steps} = this;
@@ -141,7 +141,7 @@ export class Run {
       const wrong = steps.missed[step].length;
       return phase === "look"
         ? `${place}${wrong ? `${wrong} of ${this.examples} examples are wrong` : "no example is wrong"}.`
-        : `${place}w moves by the sum of all ${wrong} mistakes.`;
+        : `${place}w changes by the sum of all ${wrong} mistakes.`;
     }
     const example = steps.example[step], truth = this.data.y[example];
     if (phase === "look") {
@@ -149,9 +149,9 @@ export class Run {
       const scores = steps.scores[step];
       const score = scores.length === 1 ? `score ${number(scores[0])}` : `scores ${vector(scores)}`;
       const verdict = !steps.correct[step] ? "a mistake"
-        : steps.moved[step] ? "right, but not by enough" : "right";
+        : steps.moved[step] ? "right, but with too small a margin" : "right";
       const tie = scores.length === 1 && scores[0] === 0 && !steps.correct[step] ? " (a score of 0 counts as one)" : "";
-      return `${place}example ${example + 1} is ${label(truth)}; ${score}, so the answer is ${answer}: ${verdict}${tie}.`;
+      return `${place}example ${example + 1} is ${label(truth)}; ${score}, so the prediction is ${answer}: ${verdict}${tie}.`;
     }
     return `${place}${this.movement(step)}`;
   }
@@ -160,10 +160,10 @@ export class Run {
     const {steps} = this, moves = steps.moves[step], example = steps.example[step];
     if (!moves) {
       const [before, after] = [this.steps.vectors[steps.before[step]], this.steps.vectors[steps.after[step]]];
-      if (after.length > 1) return "the weights of the classes move.";
+      if (after.length > 1) return "the weights of the classes change.";
       return `w + ${vector(after[0].map((value, k) => Number((value - before[0][k]).toPrecision(12))))} = ${vector(after[0])}.`;
     }
-    if (this.kind === "dual") return `example ${example + 1} becomes a support point: w gains ${this.signed(moves)} φ(x${example + 1}).`;
+    if (this.kind === "dual") return `example ${example + 1} becomes a support vector: w changes by ${this.signed(moves)} φ(x${example + 1}).`;
     const x = [...(this.bias ? [1] : []), ...this.data.X[example]];
     if (this.kind === "logarithms") return `the weights are multiplied by exp(${this.signed(moves)} · ${vector(x)}).`;
     if (moves.length === 1) {
@@ -182,7 +182,7 @@ export class Run {
     const passes = this.epochs === 1 ? "one pass" : `${this.epochs} passes`;
     const clean = this.length && this.cleanPass();
     const mistakes = this.mistakes === 1 ? "1 mistake" : `${this.mistakes.toLocaleString("en")} mistakes`;
-    return `The end, after ${passes}: ${mistakes}${clean ? ", and a last pass without any: it is done" : ""}.`;
+    return `The end, after ${passes}: ${mistakes}${clean ? ", and none in the last pass: the run has converged" : ""}.`;
   }
 
   cleanPass() {

@@ -15,7 +15,7 @@ export function clip(polygon, [a, b, c]) {
   return kept;
 }
 
-// One polygon for each class: where its weights [bias, w1, w2] win. A single vector speaks for the second of two classes.
+// One polygon per class: where its weights [bias, w1, w2] have the highest score. A single vector is for the second of two classes.
 export function cells(weights, box) {
   const [x0, y0, x1, y1] = box, whole = [[x0, y0], [x1, y0], [x1, y1], [x0, y1]];
   const rows = weights.length === 1 ? [weights[0].map(v => -v), weights[0]] : weights;
@@ -24,7 +24,7 @@ export function cells(weights, box) {
     j === k || !polygon.length ? polygon : clip(polygon, row.map((v, i) => v - rival[i])), whole));
 }
 
-// The ends of the line a + b·x + c·y = 0 inside a box; null if it does not cross it.
+// The ends of the line a + b·x + c·y = 0 inside a box; null if it does not cross the box.
 export function line([a, b, c], [x0, y0, x1, y1]) {
   const ends = [];
   const add = (x, y) => {
@@ -60,7 +60,7 @@ export function ticks(low, high, wanted = 6) {
   return found;
 }
 
-// The direction in which points differ most, by a few power iterations from a fixed start.
+// The direction of largest variance, by a few power iterations from a fixed start.
 export function principal(points) {
   const d = points[0].length, n = points.length;
   const mean = Array.from({length: d}, (_, j) => points.reduce((sum, p) => sum + p[j], 0) / n);

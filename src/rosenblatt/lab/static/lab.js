@@ -1,4 +1,4 @@
-// The lab: state, requests and play head in the middle, the cards around them.
+// The lab: state, requests and current frame, and the cards that show them.
 
 import {Board} from "./board.js";
 import {Code} from "./code.js";
@@ -17,9 +17,9 @@ import {Vectors} from "./vectors.js";
 const FIRST = "separable";
 const THEMES = ["auto", "light", "dark"];
 const KEYS = [
-  ["Space", "play or pause"], ["← →", "one step back or on"], ["M", "to the next mistake"], ["Home, End", "to the start, to the end"], ["+ −", "faster, slower"],
-  ["1 … 4", "which class a click adds"], ["0", "erase with a click"], ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
-  ["in the plane", "arrows move a cursor, Enter adds, Delete removes, [ and ] choose a point, Alt+arrows move it; . and , step on and back"],
+  ["Space", "play or pause"], ["← →", "one step back or forward"], ["M", "to the next mistake"], ["Home, End", "to the start, to the end"], ["+ −", "faster, slower"],
+  ["1 … 4", "class that a click adds"], ["0", "erase with a click"], ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
+  ["in the plane", "arrows move a cursor, Enter adds, Delete removes, [ and ] choose a point, Alt+arrows move it; . and , step forward and back"],
 ];
 
 class Lab {
@@ -59,15 +59,15 @@ class Lab {
     this.sentence = h("p", {class: "sentence", "aria-live": "polite"}, "Loading the library…");
     this.message = h("p", {class: "error", role: "alert", hidden: true});
     this.status = h("p", {class: "toast", role: "status"});
-    this.busy = h("p", {class: "busy", hidden: true}, "The learner is being compiled; that happens once and takes a few seconds.");
-    this.help = h("dialog", {class: "help", "aria-label": "Keys"}, h("h2", {}, "Everything by keyboard"),
+    this.busy = h("p", {class: "busy", hidden: true}, "The learner is being compiled. This happens once and takes a few seconds.");
+    this.help = h("dialog", {class: "help", "aria-label": "Keys"}, h("h2", {}, "Keyboard shortcuts"),
       h("dl", {}, KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
       h("button", {type: "button", class: "primary", onclick: () => this.help.close()}, "Close"));
-    const link = h("button", {type: "button", title: "Copy a link to exactly this", onclick: () => this.share()}, "Share");
+    const link = h("button", {type: "button", title: "Copy a link to the current state", onclick: () => this.share()}, "Share");
     this.themeButton = h("button", {type: "button", class: "theme", onclick: () => this.turnTheme()});
     root.append(
       h("header", {class: "top"},
-        h("div", {class: "brand"}, h("h1", {}, "rosenblatt ", h("span", {}, "lab")), h("p", {}, "Watch the perceptron learn, one example at a time, and the proof that it must stop.")),
+        h("div", {class: "brand"}, h("h1", {}, "rosenblatt ", h("span", {}, "lab")), h("p", {}, "Watch the perceptron learn, one example at a time, with the proof that it stops.")),
         h("nav", {"aria-label": "The lab"}, link, this.exports.element, h("button", {type: "button", title: "Keys (?)", onclick: () => this.help.showModal()}, "Keys"), this.themeButton)),
       h("main", {class: "layout"},
         h("div", {class: "side"}, this.dataPanel.element, this.learnerPanel.element),
@@ -115,9 +115,9 @@ class Lab {
     let found = null;
     try {
       found = checked(await decode(text));
-    } catch { /* the address was cut or changed: say so below */ }
+    } catch { /* the address is incomplete or changed: reported below */ }
     if (!found || !this.catalogue.learners.some(one => one.name === found.algorithm)) {
-      this.complain("The address holds no run that this lab can read; it may have been cut. Here is an example instead.");
+      this.complain("The address contains no run that this lab can read; it may be incomplete. An example is shown instead.");
       return false;
     }
     if (found.data.preset) {
@@ -149,7 +149,7 @@ class Lab {
   async share() {
     await this.store();
     await copy(this.address ? location.href : this.stored);
-    this.say(this.address ? "The link was copied. It opens exactly this on any computer that runs rosenblatt lab on the same port." : "The state was copied: Widget(state=…) opens it.");
+    this.say(this.address ? "The link was copied. It opens the same state on any computer that runs rosenblatt lab on the same port." : "The state was copied: Widget(state=…) opens it.");
   }
 
   // ---------------------------------------------------------------- data
@@ -186,7 +186,7 @@ class Lab {
     this.renewed();
   }
 
-  // Data were replaced as a whole: fit the plane to them.
+  // All data were replaced: fit the plane to them.
   renewed() {
     if (this.tool !== "erase" && this.tool >= this.data.classes.length) this.tool = 0;
     this.plane.selected = -1;
@@ -228,7 +228,7 @@ class Lab {
 
   add(point) {
     if (this.plane.flat() || this.tool === "erase") return;
-    if (this.data.X.length >= this.catalogue.limits.points) { this.complain(`There may be ${this.catalogue.limits.points} points at most.`); return; }
+    if (this.data.X.length >= this.catalogue.limits.points) { this.complain(`There may be at most ${this.catalogue.limits.points} points.`); return; }
     this.remember();
     this.touch();
     const flat = this.data.X.length > 0 && this.data.X[0].length === 1;
@@ -281,7 +281,7 @@ class Lab {
     this.remember();
     const parameters = {...this.state.parameters};
     if (value === null || value === undefined) delete parameters[name]; else parameters[name] = value;
-    // A bias more or less makes other starting weights of them.
+    // Initial weights have another length with or without a bias.
     if (name === "fit_intercept") delete parameters.init;
     this.state = {...this.state, parameters};
     this.refresh();
@@ -305,7 +305,7 @@ class Lab {
     }
   }
 
-  // One request at a time; while one is under way the newest wish waits, older ones are dropped.
+  // One request at a time; during a request only the newest waiting one is kept.
   compute() {
     this.save();
     this.asked++;
@@ -347,7 +347,7 @@ class Lab {
     this.show();
   }
 
-  // Settles when nothing is under way.
+  // Resolves when no request is running.
   async idle() {
     await this.ready;
     while (this.computing) await this.computing;
@@ -362,7 +362,7 @@ class Lab {
     this.plane.showCertificate(this.certificate, this.certificateCard.wanted.checked);
   }
 
-  // ---------------------------------------------------------------- what is shown
+  // ---------------------------------------------------------------- display
 
   refresh() {
     this.dataPanel.show();
@@ -385,13 +385,13 @@ class Lab {
     this.plane.show();
     this.transport.show();
     for (const card of [this.board, this.code, this.vectors, this.proof, this.readouts]) card.show();
-    this.sentence.textContent = run ? run.sentence(frame) : this.data.X.length ? "" : "Add points of two classes, and the run appears here.";
+    this.sentence.textContent = run ? run.sentence(frame) : this.data.X.length ? "" : "Add points of two classes to start a run.";
     const at = run?.frames[frame];
     const wrong = at && at.step >= 0 && at.phase !== "end" && !run.steps.correct[at.step];
     this.sentence.dataset.verdict = !at || at.phase === "start" || at.phase === "end" ? "" : wrong ? "wrong" : "right";
   }
 
-  // While the film runs a screen reader need not read every frame.
+  // During playback a screen reader does not read every frame.
   quiet(on) { this.sentence.setAttribute("aria-live", on ? "off" : "polite"); }
 
   complain(text) {
@@ -447,7 +447,7 @@ class Lab {
 
   turnTheme() {
     this.setTheme(THEMES[(THEMES.indexOf(this.theme) + 1) % 3]);
-    try { localStorage.setItem("rosenblatt-theme", this.theme); } catch { /* a private window forgets it */ }
+    try { localStorage.setItem("rosenblatt-theme", this.theme); } catch { /* not available in a private window */ }
   }
 }
 

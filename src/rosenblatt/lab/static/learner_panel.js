@@ -1,13 +1,13 @@
-// Which learner, and its parameters, as its own documentation describes them.
+// Choice of the learner and its parameters, with the help texts of its documentation.
 
 import {h, unique} from "./dom.js";
 
 const TITLES = {
-  max_iter: "passes", fit_intercept: "bias", on_zero: "a score of 0", multiclass: "many classes", shuffle: "order", random_state: "seed",
+  max_iter: "passes", fit_intercept: "bias", on_zero: "a score of 0", multiclass: "several classes", shuffle: "order", random_state: "seed",
 };
 const WORDS = {
   on_zero: {update: "a mistake", positive: "means +1", keep: "no mistake"},
-  shuffle: {false: "as drawn", true: "shuffled", replacement: "with replacement"},
+  shuffle: {false: "as added", true: "shuffled", replacement: "with replacement"},
 };
 
 export class LearnerPanel {
@@ -34,7 +34,7 @@ export class LearnerPanel {
       .filter(one => (one.name !== "multiclass" || many) && (one.name !== "random_state" || state.parameters.shuffle))
       .map(one => this.field(one, state.parameters[one.name] ?? one.default));
     if (learner.name !== "kernel") fields.push(this.init(state.parameters.init));
-    // Who changes a parameter by keyboard stays at it.
+    // Keep the keyboard focus on the changed parameter.
     const active = this.fields.getRootNode().activeElement;
     const held = this.fields.contains(active) ? active.dataset.name : null;
     this.fields.replaceChildren(...fields.flat());
@@ -65,7 +65,7 @@ export class LearnerPanel {
     return [h("label", {for: id, title: one.help}, TITLES[one.name] ?? one.name), input];
   }
 
-  // Starting weights: numbers with commas, rows of many classes with semicolons.
+  // Initial weights: numbers separated by commas, rows of several classes by semicolons.
   init(value) {
     const id = unique("init"), rows = Array.isArray(value?.[0]) ? value : value ? [value] : [];
     const input = h("input", {
@@ -76,10 +76,10 @@ export class LearnerPanel {
         const fine = numbers === null || numbers.flat().every(Number.isFinite);
         input.setAttribute("aria-invalid", String(!fine));
         if (fine) this.lab.setParameter("init", numbers === null ? null : numbers.length === 1 ? numbers[0] : numbers);
-        else this.lab.complain(`Starting weights must be numbers with commas between them, such as −1, 0, 0; got “${input.value}”.`);
+        else this.lab.complain(`Initial weights must be numbers separated by commas, such as −1, 0, 0; got “${input.value}”.`);
       },
     });
     input.dataset.name = "init";
-    return [h("label", {for: id, title: "Weights to start from, the bias first. Many classes: a row each, separated by semicolons."}, "start w"), input];
+    return [h("label", {for: id, title: "Initial weights, the bias first; for several classes a row each, separated by semicolons."}, "initial w"), input];
   }
 }

@@ -1,4 +1,4 @@
-// The page: requests go to the server that sent it.
+// The page in a browser: requests go to the server of the page.
 
 import {mount} from "./lab.js";
 

@@ -1,4 +1,4 @@
-// The plane: points to draw and drag, and over them the run: regions, boundary, margin band, w, the example being looked at.
+// The plane: points to draw and drag, and the run: regions, boundary, margin band, w, the current example.
 
 import {COLOURS, SHAPES, draw, h, label, number, set} from "./dom.js";
 import {cells, clip, dot, hull, line, principal, ticks} from "./geometry.js";
@@ -8,7 +8,7 @@ export const WIDTH = 800, HEIGHT = 600;
 const NEAR = 16;
 
 export class Plane {
-  // `lab` has data, run, frame, drawing (the class to add), tool, certificate, and the verbs add, move, remove, commit.
+  // `lab` has data, run, frame, drawing (the class to add), tool, certificate, and the methods add, move, remove, commit.
   constructor(lab) {
     this.lab = lab;
     this.box = [-5, -3.75, 5, 3.75];
@@ -32,7 +32,7 @@ export class Plane {
   px(x) { return (x - this.box[0]) / (this.box[2] - this.box[0]) * WIDTH; }
   py(y) { return (this.box[3] - y) / (this.box[3] - this.box[1]) * HEIGHT; }
 
-  // Fit the points; both axes have one scale, so that w stands at a right angle to the boundary.
+  // Fit the points; both axes have the same scale, so that w is drawn perpendicular to the boundary.
   fit() {
     const points = this.positions();
     let [x0, y0, x1, y1] = points.length ? [Infinity, Infinity, -Infinity, -Infinity] : [-4, -3, 4, 3];
@@ -40,7 +40,7 @@ export class Plane {
       x0 = Math.min(x0, x); x1 = Math.max(x1, x);
       y0 = Math.min(y0, y); y1 = Math.max(y1, y);
     }
-    // The origin matters where there is no bias, and is good to see if it is near.
+    // Include the origin if it is near; it matters without a bias.
     const near = Math.max(x1 - x0, y1 - y0, 1);
     if (Math.max(Math.abs(x0), Math.abs(y0), Math.abs(x1), Math.abs(y1)) < 2 * near) {
       x0 = Math.min(x0, 0); x1 = Math.max(x1, 0); y0 = Math.min(y0, 0); y1 = Math.max(y1, 0);
@@ -52,7 +52,7 @@ export class Plane {
     this.drawAxes();
   }
 
-  // More than two features: the points are seen along w, and the boundary stands upright in the middle.
+  // More than two features: the points are projected on w, and the boundary is a vertical line in the middle.
   flat() { return this.lab.data.X.length > 0 && this.lab.data.X[0].length > 2; }
 
   stretch([, y0, , y1]) {
@@ -75,7 +75,7 @@ export class Plane {
     return this.along(this.lab.frame);
   }
 
-  // Across: how far to the side of the second class (of many classes: how far ahead the true one is). Up: the main spread.
+  // Horizontal: score / ‖w‖ (several classes: lead of the true class). Vertical: the direction of largest variance.
   along(frame) {
     const {data, run} = this.lab;
     if (this.spreadOf !== data.X) { this.spread = principal(data.X); this.spreadOf = data.X; }
@@ -93,7 +93,7 @@ export class Plane {
   drawAxes() {
     const [x0, y0, x1, y1] = this.box, marks = [], flat = this.flat();
     const names = flat
-      ? [this.lab.run && this.lab.run.start.length > 1 ? "lead of the true class / ‖w‖" : "score / ‖w‖", "main spread"]
+      ? [this.lab.run && this.lab.run.start.length > 1 ? "lead of the true class / ‖w‖" : "score / ‖w‖", "largest variance"]
       : this.lab.data.features ?? ["x1", "x2"];
     for (const x of ticks(x0, x1, 8)) {
       marks.push(draw("line", {class: x === 0 ? "axis" : "grid", x1: this.px(x), x2: this.px(x), y1: 0, y2: HEIGHT}));
@@ -130,14 +130,14 @@ export class Plane {
     if (!data.X.length) return "Click anywhere to add points of two classes.";
     if (this.flat()) {
       return run?.kind === "dual"
-        ? "A kernel run with more than two features has no picture in the plane; the blackboard shows it."
-        : `${data.X[0].length} features, seen along w: the dividing line is where the score is 0.`;
+        ? "A kernel run with more than two features cannot be drawn in the plane; see the table of steps."
+        : `${data.X[0].length} features, projected on w: on the dividing line the score is 0.`;
     }
     return touched ? "" : "Click to add a point, drag to move one, then press Play.";
   }
 
   nearest(x, y) {
-    // A finger needs more room than a mouse, in pixels of the screen.
+    // Touch needs a larger radius than a mouse, in pixels of the screen.
     let best = -1, distance = NEAR * Math.max(1, WIDTH / (this.svg.clientWidth || WIDTH));
     this.positions().forEach(([u, v], k) => {
       const away = Math.hypot(this.px(u) - x, this.py(v) - y);
@@ -151,7 +151,7 @@ export class Plane {
     return [(event.clientX - frame.left) / frame.width * WIDTH, (event.clientY - frame.top) / frame.height * HEIGHT];
   }
 
-  // A pixel as a point with no more digits than can be seen.
+  // The point of a pixel, rounded to the visible digits.
   point([x, y]) {
     const [x0, y0, x1, y1] = this.box, digits = Math.max(0, 2 - Math.floor(Math.log10((x1 - x0) / 5)));
     const round = value => Number(value.toFixed(Math.min(8, digits)));
@@ -280,7 +280,7 @@ export class Plane {
     this.arrow(shown, [cx - off * w[1], cy - off * w[2]], [80 * w[1] / length, 80 * w[2] / length], null, "w");
   }
 
-  // The band that the rule asks for, or else the room that these weights leave on both sides when they separate.
+  // The margin that the rule requires, else the margin of these weights if they separate the points.
   band(run, w, length, shown) {
     let reach = run.band, said = reach && `score ±${number(reach)}`;
     if (!reach) {
@@ -359,7 +359,7 @@ export class Plane {
     }
   }
 
-  // ---------------------------------------------------------------- the certificate, drawn
+  // ---------------------------------------------------------------- drawing of the certificate
 
   showCertificate(certificate, wanted) {
     const shown = [], {data} = this.lab;

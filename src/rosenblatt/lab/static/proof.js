@@ -1,4 +1,4 @@
-// The proof at work: four curves against the updates, squeezed together; and the certificate.
+// The proof: four curves over the number of updates; and the certificate.
 
 import {draw, h, number, unique} from "./dom.js";
 import {dot, ticks} from "./geometry.js";
@@ -14,7 +14,7 @@ export class Proof {
     this.legend = h("ul", {class: "legend"});
     this.words = h("p", {class: "words"});
     this.wide = h("input", {type: "checkbox", onchange: () => { this.load(); this.show(); }});
-    this.wideLabel = h("label", {class: "check"}, this.wide, "as far as the bound, where they cross");
+    this.wideLabel = h("label", {class: "check"}, this.wide, "show up to the bound, where the outer curves cross");
     this.element = h("section", {class: "card proof", "aria-label": "The proof, live"}, h("h2", {}, "The proof, live"), this.svg, this.legend, this.words, this.wideLabel);
   }
 
@@ -40,9 +40,9 @@ export class Proof {
 
   why(run) {
     const {certificate} = this.lab;
-    if (run.kind === "logarithms" || ["batch", "passive-aggressive"].includes(run.algorithm)) return "This squeeze is the perceptron's proof; the learner chosen has a bound of its own kind. Choose the perceptron to see it at work.";
-    if (certificate?.status === "inseparable") return "No line separates these points, so there is no margin γ and no bound: the certificate below is the proof of that.";
-    return "The squeeze compares w with a separator u. It is shown for perceptrons, on points that can be separated.";
+    if (run.kind === "logarithms" || ["batch", "passive-aggressive"].includes(run.algorithm)) return "These curves show the proof for the perceptron; the chosen learner has a different bound. Choose the perceptron to see them.";
+    if (certificate?.status === "inseparable") return "No line separates these points, so there is no margin γ and no bound; the certificate below is the proof.";
+    return "The proof compares w with a separator u. It is shown for perceptrons on linearly separable points.";
   }
 
   collect(run) {
@@ -100,15 +100,15 @@ export class Proof {
       this.dots[j].setAttribute("cx", this.x(this.at[n]));
       this.dots[j].setAttribute("cy", this.y(value));
     });
-    const bound = run.bound ? ` No run in any order can make more than ${number(Math.floor(run.bound))}: then the floor would pass the ceiling.` : "";
+    const bound = run.bound ? ` No run in any order can make more than ${number(Math.floor(run.bound))}: the lower bound would exceed the upper bound.` : "";
     this.words.textContent = `k = ${k} ${k === 1 ? "update" : "updates"} so far.${bound}`;
     this.svg.setAttribute("aria-label", `After ${k} updates: ${four.map(value => number(value)).join(" ≤ ")}`);
   }
 }
 
 const SAID = {
-  separable: ["✓", "Separable", "There is a line with every point strictly on its side."],
-  inseparable: ["✕", "Not separable", "No line can be right about all points."],
+  separable: ["✓", "Separable", "There is a line with every point strictly on the correct side."],
+  inseparable: ["✕", "Not separable", "No line classifies all points correctly."],
   undecided: ["?", "Undecided", "Neither a separator nor a contradiction was found."],
 };
 
@@ -124,10 +124,10 @@ export class CertificateCard {
   show() {
     const {certificate} = this.lab;
     if (!certificate) {
-      this.body.replaceChildren(h("p", {class: "words"}, "Add points of two classes to have them certified."));
+      this.body.replaceChildren(h("p", {class: "words"}, "Add points of two classes to get a certificate."));
       return;
     }
-    // A separator would give the answer away before the run has found one; a contradiction is what there is to see.
+    // By default only the proof of inseparability is drawn: a separator would be shown before the run has found one.
     if (!this.asked) this.wanted.checked = certificate.status === "inseparable";
     const [mark, title, said] = SAID[certificate.status];
     const facts = [];
@@ -139,7 +139,7 @@ export class CertificateCard {
       fact("(R/γ)²", `at most ${number(certificate.bound)} mistakes from zero weights`);
       if (certificate.separator.length === 1) fact("u", vectorText(certificate.separator[0]));
     } else if (certificate.combination) {
-      const what = {hulls: "meet in one point, which lies in the hulls of both classes", origin: "add y·x up to exactly 0"}[certificate.common?.kind] ?? "add up to exactly 0";
+      const what = {hulls: "give one point in the convex hulls of both classes", origin: "add y·x up to exactly 0"}[certificate.common?.kind] ?? "add up to exactly 0";
       fact("proof", `${certificate.combination.length} points, weighted, ${what}`);
     }
     this.body.replaceChildren(

@@ -1,4 +1,4 @@
-// Last, average and vote side by side: the same walk, three answers. For the pocket: last and pocket.
+// Predictions of the last weights, the average and the vote side by side; for the pocket: last weights and pocket.
 
 import {COLOURS, h} from "./dom.js";
 import {cells} from "./geometry.js";
@@ -10,7 +10,7 @@ export class Readouts {
   constructor(lab) {
     this.lab = lab;
     this.row = h("div", {class: "readouts"});
-    this.element = h("section", {class: "card", "aria-label": "Last, average and vote"}, h("h2", {}, "What it would answer"), this.row);
+    this.element = h("section", {class: "card", "aria-label": "Last, average and vote"}, h("h2", {}, "Predictions"), this.row);
   }
 
   load() {
@@ -35,7 +35,7 @@ export class Readouts {
   px(x) { return (x - this.box[0]) / (this.box[2] - this.box[0]) * WIDTH; }
   py(y) { return (this.box[3] - y) / (this.box[3] - this.box[1]) * HEIGHT; }
 
-  // The points do not change while the run is played: they are drawn once and copied.
+  // The points do not change during playback: they are drawn once and copied.
   drawPoints() {
     const {data} = this.lab;
     this.dots = h("canvas", {width: WIDTH, height: HEIGHT});

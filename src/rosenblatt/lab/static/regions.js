@@ -1,4 +1,4 @@
-// Regions that no polygon bounds: votes and kernels, painted cell by cell. Sums are kept, so that a step costs one weight vector.
+// Regions that are not polygons: votes and kernels, painted cell by cell. Sums are kept, so that a step costs one weight vector.
 
 import {COLOURS, rgb} from "./dom.js";
 
@@ -41,7 +41,7 @@ export class VoteField {
     }
   }
 
-  // The votes of all weight vectors that have stood for so many examples; only the difference to the last call is cast.
+  // Votes of the weight vectors of the first `examples` examples; only the difference to the last call is computed.
   at(examples) {
     const {count, partial} = this.run.voted(examples), {voters} = this.run;
     if (this.whole > 0) this.cast(voters[this.whole - 1].weights, -this.partial);
@@ -103,7 +103,7 @@ export class KernelField {
   }
 }
 
-// Paint each cell in the colour of the class with the highest number; where all are level nothing is painted.
+// Paint each cell in the colour of the class with the highest value; cells with a tie of all classes stay empty.
 export function paint(canvas, grid, fields, codes, alpha) {
   canvas.width = grid.columns;
   canvas.height = grid.rows;

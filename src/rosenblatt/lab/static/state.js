@@ -1,4 +1,4 @@
-// What is shared and undone: the data, the learner, the play head. It fits into the address of the page.
+// The state for sharing and undo: data, learner and current frame. It is stored in the address of the page.
 
 const VERSION = 1;
 
@@ -10,7 +10,7 @@ const bytesToText = bytes => {
 const textToBytes = text => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), c => c.charCodeAt(0));
 const through = async (bytes, stream) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
 
-// Points of an unchanged preset are not written out: its name and its sliders say them.
+// An unchanged preset is stored as its name and options, without its points.
 function small(state) {
   const {data, algorithm, parameters, frame, show} = state;
   const own = data.preset
@@ -30,7 +30,7 @@ export async function decode(text) {
   return JSON.parse(new TextDecoder().decode(bytes));
 }
 
-// What came out of an address is somebody else's text: keep only what has the right shape.
+// The text of an address cannot be trusted: accept only values of the right form.
 export function checked(found) {
   if (!found || found.v !== VERSION || typeof found.algorithm !== "string") return null;
   const {data} = found;
@@ -54,7 +54,7 @@ export function checked(found) {
 
 export const blank = () => ({X: [], y: [], classes: [-1, 1, 2, 3], features: null, preset: null, known: null});
 
-// The four classes that can be drawn, those of the data first.
+// At least four classes that can be drawn, those of the data first.
 export function palette(classes) {
   const all = [...classes];
   const spare = all.some(one => typeof one === "string") ? ["a", "b", "c", "d", "e", "f", "g", "h"] : [-1, 1, 2, 3, 4, 5, 6, 0];

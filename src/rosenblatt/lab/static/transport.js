@@ -1,4 +1,4 @@
-// Play, step, scrub: the buttons below the plane.
+// The controls below the plane: play, step and position.
 
 import {h} from "./dom.js";
 
@@ -28,7 +28,7 @@ export class Transport {
     }, icon(ICONS[name], name));
     this.playButton = h("button", {type: "button", class: "transport-play", title: "Play (Space)", "aria-keyshortcuts": "Space", onclick: () => this.toggle()});
     this.scrub = h("input", {
-      type: "range", class: "scrub", min: 0, max: 0, value: 0, "aria-label": "Place in the run",
+      type: "range", class: "scrub", min: 0, max: 0, value: 0, "aria-label": "Position in the run",
       oninput: () => { this.stop(); lab.go(Number(this.scrub.value)); },
     });
     this.speed = h("input", {
@@ -37,7 +37,7 @@ export class Transport {
     });
     this.place = h("output", {class: "place"});
     this.nameSpeed();
-    this.element = h("div", {class: "transport", role: "group", "aria-label": "Playing the run"},
+    this.element = h("div", {class: "transport", role: "group", "aria-label": "Playback of the run"},
       h("div", {class: "buttons"},
         button("start", "To the start", "Home", () => this.to(0)),
         button("back", "One step back", "ArrowLeft", () => this.to(lab.frame - 1)),
@@ -54,11 +54,11 @@ export class Transport {
     this.playButton.replaceChildren(icon(ICONS[this.playing ? "pause" : "play"], this.playing ? "pause" : "play"), h("span", {}, this.playing ? "Pause" : "Play"));
   }
 
-  // Frames a second, on a logarithmic scale.
+  // Frames per second, on a logarithmic scale.
   rate() { return SLOWEST * (FASTEST / SLOWEST) ** (Number(this.speed.value) / 100); }
   nameSpeed() {
     const rate = this.rate();
-    this.speed.setAttribute("aria-valuetext", `${rate < 10 ? rate.toFixed(1) : Math.round(rate)} frames a second`);
+    this.speed.setAttribute("aria-valuetext", `${rate < 10 ? rate.toFixed(1) : Math.round(rate)} frames per second`);
   }
 
   faster(by) {

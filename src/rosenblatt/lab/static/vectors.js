@@ -25,7 +25,7 @@ export class Vectors {
     }
     this.low = low;
     this.high = high === low ? low + 1 : high;
-    // All weights of the run fit, with the origin among them, so that the scale stays while it is played.
+    // All weights of the run and the origin fit, so that the scale does not change during playback.
     this.unit = Math.min((WIDTH - 120) / (x1 - x0 || 1), (HEIGHT - 50) / (y1 - y0 || 1));
     this.origin = [WIDTH / 2 - this.unit * (x0 + x1) / 2, HEIGHT / 2 + this.unit * (y0 + y1) / 2];
   }
