@@ -233,5 +233,7 @@ def test_a_weight_above_one_asks_for_a_larger_margin():
 
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, "big", None, True])
 def test_phi_must_be_positive(value):
-    with pytest.raises(ValueError, match=rf"`phi` of CW must be a number greater than 0; got {value!r}\. Larger values"):
+    with pytest.raises(
+        ValueError, match=rf"`phi` of CW must be a number greater than 0; got {value!r}\. Larger values"
+    ):
         CW(phi=value).fit([[0.0], [1.0]], [0, 1])
