@@ -32,7 +32,7 @@ SLOW = (
 folder of the package still run."""
 
 
-EARLY = ("test_rows_in_batches_are_learned_as_one_by_one", "test_many_records_at_once_are_learned_as_one_by_one")
+EARLY = ("test_batches_of_rows_equal_single_rows", "test_batches_of_records_equal_single_records")
 """Tests that compile every kind of loop. They run first, with one learner of each kind, so that parallel processes compile
 different loops and all other tests find them in the disk cache."""
 
