@@ -178,7 +178,7 @@ def test_dead_links_are_found(tmp_path):
         '<h1 id="here">x</h1> <a href="a.html#there">x</a> <a href="https://example.org/">x</a>'
     )
     assert list(checks.links(tmp_path)) == [
-        "a.html links to b.html#gone, which has no such place",
+        "a.html links to b.html#gone, which has no such anchor",
         "a.html links to c.png, which does not exist",
     ]
 
