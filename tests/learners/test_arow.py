@@ -1,4 +1,4 @@
-"""AROW: large steps where it is unsure, small ones where it is sure."""
+"""AROW: large steps for weights of large variance, small steps for weights of small variance."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def test_the_average(covariance, classes):
 @examples(30)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 10.0]))
 def test_the_bound_on_mistakes(seed, r):
-    """The paper's theorem with the full matrix, for the comparator that made the labels, at several lengths."""
+    """The paper's theorem with the full matrix, for the comparator that made the labels, with several lengths."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(80, 4))
     direction = rng.normal(size=4)
@@ -107,6 +107,6 @@ def test_by_hand():
     np.testing.assert_allclose([*sigma, *bias], [6 / 7, 3 / 7, 6 / 7])
 
 
-def test_an_example_of_weight_three_is_three_times_the_evidence():
+def test_an_example_of_weight_three_divides_r_by_three():
     once = AROW(r=3.0).partial_fit([[1.0, 2.0]], [1], classes=[0, 1], sample_weight=[3.0])
     assert np.array_equal(once.coef_, AROW(r=1.0).partial_fit([[1.0, 2.0]], [1], classes=[0, 1]).coef_)

@@ -70,8 +70,8 @@ def test_the_bound_on_mistakes(variant, seed):
     assert model.mistakes_ <= (certificate.radius / certificate.margin[0]) ** 2
 
 
-def test_it_tends_to_the_largest_margin():
-    """The aggressive variant, run until nothing is left to do, has y <w, x> >= 1 everywhere with nearly the shortest w."""
+def test_the_aggressive_variant_approaches_the_largest_margin():
+    """After convergence y <w, x> >= 1 holds for all examples, and w is nearly the shortest such vector."""
     X, y = blobs(60, 20, seed=3)
     model = ROMMA(variant="aggressive", max_iter=2000, tol=None).fit(X, y)
     certificate = certify(X, y)
@@ -87,15 +87,15 @@ def test_by_hand():
     assert w @ before == pytest.approx(before @ before)
 
 
-def test_data_that_no_weights_can_meet():
-    """One feature, no bias, contradicting labels: the newer one wins, and nothing overflows."""
+def test_contradicting_labels_do_not_overflow():
+    """One feature, no bias: the weights fit the newest label."""
     model = ROMMA(fit_intercept=False).partial_fit([[2.0]] * 5, [1, 0, 1, 0, 1], classes=[0, 1])
     assert model.coef_.tolist() == [[0.5]]
     assert model.mistakes_ == 5
 
 
 @EACH
-def test_weights_without_end_keep_their_direction(variant):
+def test_growing_weights_keep_their_direction(variant):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20_000, 3)), rng.integers(0, 2, 20_000)
     model = ROMMA(variant=variant).partial_fit(X, y)

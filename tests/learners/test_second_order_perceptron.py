@@ -13,7 +13,7 @@ COVARIANCES = ("diagonal", "full")
 
 
 def paper(X, y, a, epochs=1):
-    """As the paper writes it: A and θ, and a prediction that already counts the example. Integers stay exact."""
+    """The form of the paper: A and θ, with the current example included in the prediction. Integers stay exact."""
     A, theta, mistakes = a * np.eye(X.shape[1]), np.zeros(X.shape[1]), 0
     for _ in range(epochs):
         for x, label in zip(X, np.where(y == 1, 1, -1), strict=True):
@@ -79,7 +79,7 @@ def test_the_bound_on_mistakes(seed, a):
         assert len(wrong) <= short / gamma + np.sqrt((a + u @ S @ u) * spread) / gamma + 1e-9
 
 
-def test_it_sees_through_a_bad_scale_better_than_the_perceptron():
+def test_badly_scaled_features_cost_fewer_mistakes_than_the_perceptron():
     from rosenblatt import Perceptron
 
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Winnow: weights that are multiplied, kept as logarithms."""
+"""Winnow: multiplicative updates of weights stored as logarithms."""
 
 import math
 
@@ -36,7 +36,7 @@ def test_many_classes(scheme, balanced, problem):
     check(fitted(Winnow(eta=0.25, balanced=balanced, multiclass=scheme), problem), run)
 
 
-def test_multiplying_the_weights_is_adding_to_their_logarithms():
+def test_multiplying_weights_equals_adding_to_their_logarithms():
     rng = np.random.default_rng(0)
     X, y = rng.choice([-1.0, 1.0], (200, 9)), rng.integers(0, 2, 200)
     w, mistakes = np.ones(9), 0
@@ -96,7 +96,7 @@ def test_the_general_bound(seed, share):
 
 
 def noise(classes, seed=0, n=40):
-    """Nothing to learn, and no zeros: the weights wander, and the largest of them decides."""
+    """Random examples without zeros: the weights change at random, and the largest one decides."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, 4)), rng.permutation(np.arange(n) % classes)
 
@@ -114,7 +114,7 @@ def test_weights_never_overflow(classes, balanced):
 
 
 def test_weights_never_vanish():
-    """On noise plain Winnow only ever shrinks its weights; they must not all end as 0."""
+    """On noise unbalanced Winnow only decreases its weights; they must not all become 0."""
     X, y = noise(2, n=20_000)
     model = Winnow(shuffle=False, tol=None, max_iter=3).fit(X, y)
     assert np.abs(model.coef_).max() > 1e-300
@@ -123,7 +123,7 @@ def test_weights_never_vanish():
 
 
 def scaled_winnow(X, y, classes, eta, balanced, epochs):
-    """Mistakes of Winnow whose weights are scaled anew for every single prediction."""
+    """Mistakes of Winnow with weights that are rescaled for every prediction."""
     vectors = 1 if classes == 2 else classes
     Z = np.hstack([X, np.ones((len(X), 1))])
     V, mistakes = np.zeros((vectors, Z.shape[1])), 0
@@ -145,7 +145,7 @@ def scaled_winnow(X, y, classes, eta, balanced, epochs):
     return mistakes
 
 
-def test_negative_weights_need_a_balance():
+def test_negative_weights_need_balanced_winnow():
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (300, 5))
     y = (X[:, 0] - X[:, 1] - X[:, 2] > 0).astype(int)
