@@ -19,7 +19,7 @@ DATA ?=
 # The tests start many processes; without bytecode files each would compile the modules of the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The first tests compile the loops for the others: small chunks of tests prevent that two processes compile the same loop. Tests of
+# The first tests compile the loops for the others: with small chunks no two processes compile the same loop. Tests of
 # clusters and services mostly wait, so `make test` uses three processes for two processors.
 PROCESSES := --maxschedchunk 4
 

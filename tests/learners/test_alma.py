@@ -20,7 +20,7 @@ def check(model, run):
 @pytest.mark.parametrize(("alpha", "B", "C"), [(0.9, None, math.sqrt(2)), (0.5, None, 0.3), (0.7, 0.2, 1.0)])
 @pytest.mark.parametrize("classes", [2, 3, 7])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_the_published_algorithm(alpha, B, C, classes, fit_intercept):
+def test_agrees_with_the_published_algorithm(alpha, B, C, classes, fit_intercept):
     X, y = blobs(60, 9, classes, seed=1)
     rule = oracles.alma(alpha, math.sqrt(8) / alpha if B is None else B, C)
     run = oracles.learn_shrinking(rule, X, y, classes=classes, bias=fit_intercept, epochs=2)
@@ -38,7 +38,7 @@ def test_many_classes(scheme):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_weights_starts_and_the_average(classes):
+def test_sample_weights_starting_weights_and_the_average(classes):
     X, y = blobs(50, 5, classes, seed=4)
     weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.0], 50)
     W = 0.1 * np.random.default_rng(1).normal(size=(1 if classes == 2 else 3, 6))

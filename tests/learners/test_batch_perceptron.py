@@ -140,7 +140,7 @@ def test_the_line_search_in_a_fit(classes, scheme):
             oracles.perceptron_criterion(W + a * delta, X, y, weight, separate) for a in np.linspace(0, 3 * step, 301)
         ]
         assert reached <= min(grid) + 1e-8
-        assert reached <= grid[0] + 1e-9, "the criterion does not rise"
+        assert reached <= grid[0] + 1e-9, "the criterion does not increase"
 
 
 @pytest.mark.parametrize("variant", ["average", "fixed-increment", "line-search"])

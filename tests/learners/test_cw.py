@@ -1,4 +1,4 @@
-"""CW: the closest Gaussian of weights for which the margin is phi variances."""
+"""CW: the closest Gaussian of weights with a margin of phi variances."""
 
 import math
 from fractions import Fraction
@@ -22,7 +22,7 @@ def published_alpha(m, v, phi):
 
 
 def published(X, y, phi, full, epochs=1):
-    """The algorithm for two classes by way of Σ⁻¹, as in the paper; the last feature is the bias."""
+    """The algorithm for two classes with Σ⁻¹, as in the paper; the last feature is the bias."""
     Z = np.hstack([X, np.ones((len(X), 1))])
     w, sigma, mistakes = np.zeros(Z.shape[1]), np.eye(Z.shape[1]), 0
     for _ in range(epochs):
@@ -54,7 +54,7 @@ def check(model, run):
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("phi", [0.1, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_published_algorithm(covariance, phi, seed):
+def test_agrees_with_the_published_algorithm(covariance, phi, seed):
     X, y = blobs(70, 6, seed=seed)
     w, sigma, mistakes = published(X, y, phi, covariance == "full", epochs=2)
     for form in (X, csr(X)):
@@ -71,7 +71,7 @@ def test_the_published_algorithm(covariance, phi, seed):
 
 @examples(40)
 @given(problem=integer_runs(on_zero=("update",)), phi=st.sampled_from([0.3, 1.0, 2.0]), sparse=st.booleans())
-def test_weights_and_starts(problem, phi, sparse):
+def test_sample_weights_and_starting_weights(problem, phi, sparse):
     model = fitted(CW(phi=phi), problem, sparse)
     run = followed(model, rule(phi), problem, oracles.learn_second_order)
     np.testing.assert_allclose(
@@ -163,7 +163,7 @@ def test_the_margin_after_an_update_is_phi_variances(margin, variance, phi):
 
 @examples(200)
 @given(margin=st.floats(-10, 10), variance=st.floats(0.01, 100), phi=st.floats(0.05, 20))
-def test_the_papers_formula_for_alpha(margin, variance, phi):
+def test_alpha_agrees_with_the_formula_of_the_paper(margin, variance, phi):
     """Both formulas are equal; the paper's loses digits where the constraint is nearly met."""
     assume(margin < 0.9 * phi * variance)
     assert step(margin, variance, 1.0, phi)[0] == pytest.approx(published_alpha(margin, variance, phi), rel=1e-6)

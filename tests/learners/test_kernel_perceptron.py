@@ -36,7 +36,7 @@ XOR_LABELS = np.array(["same", "other", "other", "same"])
     ids=str,
 )
 @pytest.mark.slow
-def test_common_checks(estimator):
+def test_scikit_learns_checks(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_estimator(estimator, expected_failed_checks=EXCUSED, on_skip=None)
@@ -122,7 +122,7 @@ def test_single_examples_chunks_and_one_call_give_the_same_model(seed, classes, 
     assert whole.classes_.tolist() == list(dict.fromkeys(y)), "in the order of arrival"
 
 
-def test_a_third_class_turns_w_into_minus_and_plus_w():
+def test_with_a_third_class_w_becomes_minus_w_and_plus_w():
     X = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
     model = KernelPerceptron("linear").partial_fit(X, ["b", "a", "b"])
     two = model.decision_function(X)
@@ -205,7 +205,7 @@ def test_all_input_types_give_the_same_model():
     )  # every entry twice
     for rows in (X.astype(np.float32), sparse, wide, doubled):
         assert np.array_equal(reference.support_, clone(reference).fit(rows, y).support_)
-    assert doubled.nnz == 2 * half.nnz, "the caller's matrix is left alone"
+    assert doubled.nnz == 2 * half.nnz, "the matrix of the caller is not changed"
     framed = clone(reference).fit(frame, y)
     assert framed.feature_names_in_.tolist() == list("abcd")
     assert np.array_equal(reference.predict(X), framed.predict(frame))
@@ -275,7 +275,7 @@ def test_a_pickled_model_continues():
         ({"kernel": "precomputed"}, "square"),
     ],
 )
-def test_bad_parameters_leave_the_model_as_it_was(options, words):
+def test_bad_parameters_do_not_change_the_model(options, words):
     model = KernelPerceptron(degree=2).fit(XOR, XOR_LABELS)
     before = pickle.dumps(model._model.machine)
     attributes = set(vars(model))
@@ -292,7 +292,7 @@ def test_bad_parameters_leave_the_model_as_it_was(options, words):
 @pytest.mark.parametrize("budget", [None, 3])
 @pytest.mark.parametrize("policy", ["random", "forgetron", "projectron++"])
 @pytest.mark.parametrize("label", ["same", "a new class"])
-def test_a_failing_stream_leaves_the_model_as_it_was(budget, policy, label):
+def test_a_failed_stream_does_not_change_the_model(budget, policy, label):
     def sometimes_nan(A, B):
         return np.where((np.abs(A).max(axis=1) > 50)[:, None], np.nan, (1 + A @ B.T) ** 2)
 

@@ -33,7 +33,7 @@ def test_many_classes(scheme, data, b):
 
 @examples(50)
 @given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([0.5, 1.0, 4.0]), st.floats(0.25, 20))
-def test_the_bound_on_updates_and_on_the_margin(seed, d, eta0, b):
+def test_the_bounds_on_updates_and_margin_hold(seed, d, eta0, b):
     rng = np.random.default_rng(seed)
     u = np.append(rng.integers(-3, 4, d), 1.0)
     X = rng.integers(-3, 4, (20, d)).astype(float)

@@ -48,7 +48,7 @@ def check(model, run):
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("C", [0.1, 1.0, 7.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_published_algorithm(covariance, C, seed):
+def test_agrees_with_the_published_algorithm(covariance, C, seed):
     X, y = blobs(70, 6, seed=seed)
     w, sigma = published(X, y, C, covariance == "full", epochs=2)
     for form in (X, csr(X)):
@@ -64,7 +64,7 @@ def test_the_published_algorithm(covariance, C, seed):
 
 @examples(40)
 @given(problem=integer_runs(), C=st.sampled_from([0.2, 1.0, 5.0]), sparse=st.booleans())
-def test_weights_and_starts(problem, C, sparse):
+def test_sample_weights_and_starting_weights(problem, C, sparse):
     model = fitted(NHERD(C=C), problem, sparse)
     run = followed(model, rule(C), problem, oracles.learn_second_order)
     np.testing.assert_allclose(last_weights(model), run.W, rtol=1e-8, atol=1e-10)
@@ -94,7 +94,7 @@ def test_the_average(covariance, classes):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_update_is_the_best_map_of_the_gaussian(seed):
+def test_the_update_is_the_optimal_map_of_the_gaussian(seed):
     """The problem that the paper solves: a small change of the weights and a small bound on the loss after it.
 
     It is convex in the new mean and in the matrix A of the map, so a local minimum is the solution.
@@ -166,7 +166,7 @@ def test_two_steps_by_hand():
     assert first.intercept_[0] == pytest.approx(float(c), rel=1e-15)
     sigma, bias = first.model_.memory.content(2)
     assert [*sigma, *bias] == pytest.approx([float(1 - beta), float(1 - 4 * beta), float(1 - beta)], rel=1e-14)
-    # The second is (2, 0) of the other class: score 2 · 2/13 + 2/13 = 6/13, and variances 141/169 and 141/169 count.
+    # The second is (2, 0) of the other class: score 2 · 2/13 + 2/13 = 6/13, with the variances 141/169 and 141/169.
     second = first.partial_fit([[2.0, 0.0]], [0])
     v = 5 * (1 - beta)
     alpha = (1 + Fraction(6, 13)) / (v + Fraction(1, 2))

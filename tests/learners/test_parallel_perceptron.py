@@ -37,7 +37,7 @@ def p_delta(X, y, W, eta, gamma, mu, epochs=1, weight=None):
 
 @pytest.mark.parametrize("n", [3, 7])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_papers_cases(n, seed):
+def test_agrees_with_the_cases_of_the_paper(n, seed):
     X, y = blobs(80, 6, seed=seed)
     W = np.random.default_rng(seed).normal(size=(n, 7))
     W /= np.linalg.norm(W, axis=1, keepdims=True)
@@ -53,7 +53,7 @@ def test_the_papers_cases(n, seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_exclusive_or(seed):
+def test_the_exclusive_or_is_learned(seed):
     X, y = [[1, 1], [1, -1], [-1, 1], [-1, -1]], ["even", "odd", "odd", "even"]
     model = ParallelPerceptron(eta=0.05, max_iter=5000, tol=None, random_state=seed).fit(X, y)
     assert model.predict(X).tolist() == y

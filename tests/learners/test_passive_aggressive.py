@@ -88,7 +88,7 @@ def test_the_loss_of_a_separable_stream_is_bounded(seed):
     assert model.mistakes_ <= radius2 * (u @ u) * (1 + 1e-9)
 
 
-def test_the_bias_is_part_of_the_norm():
+def test_the_norm_includes_the_bias():
     model = PassiveAggressive(variant="PA").partial_fit([[1.0, 2.0]], [1], classes=[0, 1])
     assert model.coef_.tolist() == [[1 / 6, 2 / 6]]
     assert model.intercept_.tolist() == [1 / 6]

@@ -1,4 +1,4 @@
-"""The perceptron against the algorithm of the slide, and its convergence theorem."""
+"""The perceptron compared with the algorithm of the lecture notes, and its convergence theorem."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ def separable(draw, classes=2):
 
 @examples(60)
 @given(separable(), st.booleans(), st.integers(0, 100), st.sampled_from(["update", "positive"]))
-def test_block_novikoff_in_any_order(problem, shuffle, seed, on_zero):
+def test_the_block_novikoff_bound_holds_in_any_order(problem, shuffle, seed, on_zero):
     X, y, U, room = problem
     radius, gamma = np.sqrt((X**2).sum(axis=1).max() + 1), room / np.linalg.norm(U)
     model = Perceptron(tol=None, max_iter=100_000, shuffle=shuffle, random_state=seed, on_zero=on_zero).fit(X, y)
@@ -103,7 +103,7 @@ def test_block_novikoff_in_any_order(problem, shuffle, seed, on_zero):
 
 @examples(60)
 @given(separable(), st.integers(0, 10**6), st.sampled_from([0.5, 1.0, 2.0]))
-def test_block_novikoff_from_starting_weights(problem, seed, eta):
+def test_the_block_novikoff_bound_holds_from_starting_weights(problem, seed, eta):
     X, y, U, room = problem
     start = np.random.default_rng(seed).integers(-5, 6, X.shape[1] + 1).astype(float)
     radius, gamma = np.sqrt((X**2).sum(axis=1).max() + 1), room / np.linalg.norm(U)
@@ -116,7 +116,7 @@ def test_block_novikoff_from_starting_weights(problem, seed, eta):
 @pytest.mark.parametrize("scheme", ["max", "uniform", "proportional"])
 @examples(40)
 @given(problem=separable(classes=3))
-def test_block_novikoff_for_many_classes(scheme, problem):
+def test_the_block_novikoff_bound_holds_for_many_classes(scheme, problem):
     X, y, U, room = problem
     radius, gamma = np.sqrt((X**2).sum(axis=1).max() + 1), room / np.linalg.norm(U)
     model = Perceptron(tol=None, max_iter=100_000, multiclass=scheme).fit(X, y)
@@ -142,7 +142,7 @@ def test_on_zero_decides_whether_a_score_of_zero_is_a_mistake():
     kept = Perceptron(on_zero="keep", **same).fit(X, y, coef_init=[1.0])
     assert kept.mistakes_ == 0
     assert kept.predict(X).tolist() == [1, 1]
-    assert not kept.converged_, "zero scores are no separation"
+    assert not kept.converged_, "scores of 0 do not separate"
 
 
 def test_mistakes_on_ties_between_many_classes():

@@ -76,7 +76,7 @@ def test_the_best_weights_of_a_small_set_are_found():
 
 
 @pytest.mark.parametrize("on_zero", ON_ZERO[:2])
-def test_sample_weights_count_in_the_check(on_zero):
+def test_the_check_uses_sample_weights(on_zero):
     X, y = blobs(60, 3, seed=4)
     y = np.random.default_rng(0).permutation(y)
     weight = np.random.default_rng(1).integers(0, 4, 60).astype(float)

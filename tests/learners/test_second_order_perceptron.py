@@ -24,7 +24,7 @@ def paper(X, y, a, epochs=1):
 
 @pytest.mark.parametrize("a", [0.5, 1.0, 10.0])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_papers_form(a, seed):
+def test_agrees_with_the_form_of_the_paper(a, seed):
     X, y = blobs(60, 5, seed=seed)
     Z = np.hstack([X, np.ones((60, 1))])
     w, mistakes = paper(Z, y, a, epochs=2)
@@ -59,7 +59,7 @@ def test_many_classes(covariance, scheme, seed):
 
 @examples(30)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 10.0]))
-def test_the_bound_on_mistakes(seed, a):
+def test_the_bound_on_mistakes_holds(seed, a):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(80, 4)) * [10, 1, 1, 0.1]
     u = rng.normal(size=4)

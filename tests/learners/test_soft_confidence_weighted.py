@@ -25,7 +25,7 @@ def check(model, run):
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 @pytest.mark.parametrize("classes", [2, 3, 7])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_papers_formulas(variant, covariance, classes, seed):
+def test_agrees_with_the_formulas_of_the_paper(variant, covariance, classes, seed):
     X, y = blobs(60, 9, classes, seed)
     C, phi = [0.1, 1.0, 5.0][seed], [0.3, 1.0, 2.0][seed]
     rule = oracles.soft_confidence_weighted(variant, C, phi)
@@ -40,7 +40,7 @@ def test_the_papers_formulas(variant, covariance, classes, seed):
 @EACH
 @examples(30)
 @given(problem=integer_runs(on_zero=("update",)), sparse=st.booleans())
-def test_weights_and_starts(variant, problem, sparse):
+def test_sample_weights_and_starting_weights(variant, problem, sparse):
     model = fitted(SoftConfidenceWeighted(C=0.5, phi=0.9, variant=variant), problem, sparse)
     rule = oracles.soft_confidence_weighted(variant, 0.5, 0.9)
     run = followed(model, rule, problem, oracles.learn_second_order)

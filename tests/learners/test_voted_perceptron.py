@@ -44,7 +44,7 @@ def test_the_weight_vectors_can_be_computed_from_the_support():
     )
     np.testing.assert_allclose(w[-1:], last_weights(model), rtol=1e-12, atol=1e-12)
     assert len(model.mistake_rows_) == model.mistakes_ == len(model.survived_) - 1
-    assert len(np.unique(model.support_, axis=0)) == len(model.support_), "each example stands once"
+    assert len(np.unique(model.support_, axis=0)) == len(model.support_), "each example occurs once"
 
 
 def test_more_mistakes_than_the_capacity_of_a_log():
@@ -89,7 +89,7 @@ def test_max_support_limits_memory_with_a_warning(classes):
 
     with pytest.warns(UserWarning, match=r"max_support=10.*AveragedPerceptron"):
         stream()
-    assert np.array_equal(last_weights(capped), last_weights(free)), "learning itself is untouched"
+    assert np.array_equal(last_weights(capped), last_weights(free)), "learning itself does not change"
     assert capped.mistakes_ == free.mistakes_
     assert capped.support_.shape[0] <= 10
     # The votes of the kept vectors equal those of the model without a limit.
@@ -109,7 +109,7 @@ def test_max_support_in_one_fit():
     assert model.score(X, y) > 0.6
 
 
-def test_dense_and_sparse_chunks_make_one_support():
+def test_dense_and_sparse_chunks_share_one_support():
     X, y = blobs(60, 5)
     mixed = VotedPerceptron().partial_fit(X[:30], y[:30]).partial_fit(csr(X[30:]), y[30:])
     other = VotedPerceptron().partial_fit(csr(X[:30]), y[:30]).partial_fit(X[30:], y[30:])

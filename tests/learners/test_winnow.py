@@ -68,7 +68,7 @@ def committee(p, k, n, seed):
 
 
 @pytest.mark.parametrize(("p", "k"), [(60, 3), (200, 5), (1000, 5)])
-def test_the_bound_on_committees(p, k):
+def test_the_bound_for_committees_holds(p, k):
     for seed in range(3):
         X, y = committee(p, k, 1500, seed)
         model = Winnow(eta=1 / k, fit_intercept=False, shuffle=False, tol=None, max_iter=200).fit(X, y)
@@ -78,7 +78,7 @@ def test_the_bound_on_committees(p, k):
 
 @examples(25)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.5, 1.0]))
-def test_the_general_bound(seed, share):
+def test_the_general_bound_holds(seed, share):
     rng = np.random.default_rng(seed)
     u = rng.dirichlet(np.full(6, 0.5))
     X = rng.uniform(-1, 1, (60, 6))
@@ -108,7 +108,7 @@ def test_weights_never_overflow(classes, balanced):
     model = Winnow(eta=150.0, balanced=balanced, max_iter=30, tol=None, shuffle=False).fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.decision_function(X)).all()
-    assert model.model_.state.counters.shift != 0, "this test is to reach the scaling"
+    assert model.model_.state.counters.shift != 0, "this test must reach the scaling"
     if classes == 2:
         assert model.mistakes_ == scaled_winnow(X, y, classes, 150.0, balanced, 30)
 

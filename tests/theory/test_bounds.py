@@ -1,4 +1,4 @@
-"""Each bound against a run of its algorithm, written out in a few lines of NumPy."""
+"""Each bound compared with a run of its algorithm, written out in a few lines of NumPy."""
 
 import itertools
 import math
@@ -87,7 +87,7 @@ def test_the_bound_for_inseparable_data_holds(seed):
     assert bounds.not_separable(r, 0.3, 0.0) == bounds.block_novikoff(r, 0.3)
 
 
-def test_hinge_deviation_counts_the_bias():
+def test_hinge_deviation_includes_the_bias():
     X, y = [[1.0], [2.0]], [-1, 1]
     by_hand = np.linalg.norm(np.maximum(0, 1 - np.array([-1 * (1 - 1.5), 2 - 1.5]) / np.sqrt(1 + 1.5**2)))
     assert bounds.hinge_deviation([1.0], X, y, 1.0, intercept=-1.5) == pytest.approx(by_hand)
@@ -234,7 +234,7 @@ def test_the_bound_of_parameter_mixing_holds(seed):
         lambda: bounds.hinge_deviation([1.0], [[1.0], [2.0], [3.0]], [0, 1, 2], 1.0),
     ],
 )
-def test_wrong_input_is_one_sentence_with_advice(call):
+def test_errors_have_one_sentence_and_advice(call):
     with pytest.raises(ValueError, match=r"^`\w+`.* must .*; got .*\. \S"):
         call()
 

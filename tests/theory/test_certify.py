@@ -43,7 +43,7 @@ def test_exclusive_or_is_inseparable(fit_intercept):
     certificate = check(
         [[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, -1, -1, 1], "inseparable", fit_intercept=fit_intercept
     )
-    if fit_intercept:  # else two opposite examples are enough
+    if fit_intercept:  # without a bias two opposite examples are enough
         assert certificate.combination.tolist() == [0.25, 0.25, 0.25, 0.25]
 
 
@@ -115,7 +115,7 @@ def test_separable_data_on_which_floats_cycle_is_separable():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_duplicates_with_both_labels_are_the_proof(classes):
+def test_duplicates_with_both_labels_are_a_proof(classes):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))
     y = rng.integers(0, classes, 40)
@@ -313,7 +313,7 @@ def test_other_data_do_not_verify(separable, inseparable):
     assert inseparable.verify(nearly, [0, 1, 1, 0]) is False
 
 
-# --- the rest --------------------------------------------------------------------------------------------------------
+# --- other tests -----------------------------------------------------------------------------------------------------
 
 
 def test_undecided_claims_nothing():

@@ -76,7 +76,7 @@ def test_null_combination():
     assert [w * 15 for w in weights] == [w * weights[2] for w in (5, 3, 15)]
 
 
-def test_enclosure_proves_only_what_is_true():
+def test_the_enclosure_proves_only_true_statements():
     rng = np.random.default_rng(0)
     proved = 0
     for _ in range(60):

@@ -18,7 +18,7 @@ def test_worked_example(kind):
     assert margin([7, 0], data, Y) == -1.0
 
 
-def test_bias_is_part_of_both_vectors():
+def test_the_bias_is_part_of_both_vectors():
     points, labels = [[3.0], [1.0]], [1, -1]
     assert margin([1.0], points, labels, intercept=-2.0) == pytest.approx(1 / np.sqrt(5))
     assert margin([1.0], points, labels, intercept=-2.0, geometric=True) == pytest.approx(1)

@@ -73,7 +73,7 @@ def test_the_exact_last_step_works_from_any_start(classes):
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_lowest_product_is_exact_among_near_ties(kind, classes):
+def test_the_smallest_product_is_exact_for_near_ties(kind, classes):
     rng = np.random.default_rng(0)
     X = np.full((60, 2), 1.0) + rng.integers(-3, 4, (60, 2)) * 2.0**-52
     scaled = normalized(make_problem(kind(X), np.arange(60) % classes))
