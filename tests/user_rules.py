@@ -1,4 +1,4 @@
-"""User-defined rules in a module of their own."""
+"""User-defined rules in a separate module."""
 
 # ruff: noqa: N802 - a rule has the name of the class that is made from it
 

@@ -488,9 +488,9 @@ X = np.random.default_rng(0).standard_normal((100, 3))
 """
 
 
-@pytest.mark.parametrize("guard", ["", "if __name__ == '__main__': "], ids=["by everybody", "by one"])
+@pytest.mark.parametrize("guard", ["", "if __name__ == '__main__': "], ids=["unguarded", "guarded"])
 def test_a_script_that_starts_workers(tmp_path, guard):
-    """Each worker imports the script; where this would start workers again, one error says what to do."""
+    """Each worker imports the script; where this would start workers again, one error explains how to avoid it."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(guard=guard))
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=False)

@@ -1,4 +1,4 @@
-"""Work in threads ahead of the caller, who helps, with results in order."""
+"""Threads that work ahead of the caller, with results in order; the caller works, too."""
 
 import threading
 import time

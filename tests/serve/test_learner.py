@@ -327,7 +327,7 @@ def test_snapshots_are_model_files(tmp_path):
         rosenblatt.load(path)
 
 
-@pytest.mark.parametrize("error", [StoreError("the disk is full"), RuntimeError("nobody thought of this")])
+@pytest.mark.parametrize("error", [StoreError("the disk is full"), RuntimeError("an unexpected error")])
 def test_every_waiting_request_gets_the_error(error):
     async def write(*_):
         raise error
