@@ -413,7 +413,7 @@ def test_long_vectors_are_shortened():
 # ---- sampling ----
 
 
-def test_a_long_run_is_sampled_and_says_so():
+def test_a_long_run_is_sampled_with_a_note():
     X, y = noisy()
     everything = trace(X, y, max_iter=30, limit=None)
     assert len(everything) == everything.total == 30 * 40
