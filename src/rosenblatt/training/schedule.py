@@ -242,7 +242,7 @@ _asked: ContextVar[Callable[[], bool]] = ContextVar("asked", default=lambda: Fal
 
 @contextmanager
 def stopping_when(asked: Callable[[], bool]) -> Iterator[None]:
-    """Inside, `fit` ends after the epoch or block at hand once `asked()` is true."""
+    """Context in which `fit` ends after the current epoch or block when `asked()` is true."""
     token = _asked.set(asked)
     try:
         yield
@@ -251,5 +251,5 @@ def stopping_when(asked: Callable[[], bool]) -> Iterator[None]:
 
 
 def asked_to_stop() -> bool:
-    """Whether training should end now."""
+    """Whether to end training now."""
     return _asked.get()()
