@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.model.linear import Model
-from rosenblatt.model.records import kind_of_label
+from rosenblatt.model.linear import Model, kind_of_label
 
 from ._epochs import Recipe
 from ._shards import Facts

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rosenblatt.estimators.checks import as_before_on_failure
+from rosenblatt.estimators.base import as_before_on_failure
 from rosenblatt.learners import (
     alma,
     arow,

@@ -12,8 +12,8 @@ from rosenblatt.data.batch import compact, join
 from rosenblatt.data.encoder import Moments
 from rosenblatt.data.spans import Span
 from rosenblatt.engine.rows import CSR
+from rosenblatt.model.linear import kind_of_label
 from rosenblatt.model.matrix import Table
-from rosenblatt.model.records import kind_of_label
 
 from ._shards import Loaded
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.mixing import add_difference, collect
 from rosenblatt.engine.state import counts_and_sums
-from rosenblatt.model.extra_state import DiagonalVariances, FullVariances, ScaleFactors
 from rosenblatt.model.linear import Model
+from rosenblatt.model.rule import DiagonalVariances, FullVariances, ScaleFactors
 
 from ._partials import Partial, dense
 

@@ -1,20 +1,23 @@
 """Additive rules: ``tau = step(margin, …)`` and w = w + tau y x. They have no extra state.
 
-Steps can also be added to the logarithms of the weights (`log_weights`).
+Multiplicative rules such as Winnow add to the logarithms of the weights, and a link computes the weights.
 """
 
 import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, uint64
 
 from .codegen import number_of
-from .jit import NOGIL, VERB
-from .log_weights import EXP, IDENTITY, refresh, refresh_columns
+from .jit import NOGIL, VERB, verb
 from .multiclass import share
-from .rows import add, add_columns, norm_above, squared_norm
+from .rows import add, add_columns, is_dense, norm_above, squared_norm, unsigned
 from .state import DONE, OUT_OF_SCALE, REFUSED
+
+IDENTITY, EXP, BALANCED = 0, 1, 2
+"""Links: the weights are the sums of steps, their exponentials, or the difference of a balanced pair of exponentials."""
+
 
 SMALL, LARGE = 1e-200, 1e200  # the model rescales linked weights outside this range, before they overflow or underflow
 ONE = (np.ones(1),)  # the bias feature, as a row
@@ -107,3 +110,68 @@ def move_columns(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: 
         if out_of_scale(top, settings.link, shift):
             return OUT_OF_SCALE
     return DONE
+
+
+# ---- weights stored as logarithms ----
+
+
+@njit(**NOGIL)
+def linked(v: Any, link: Any, shift: Any) -> Any:
+    """The weight of a logarithm v: exp(v), or exp(v) - exp(-v) for a balanced pair, scaled by exp(-shift)."""
+    if link == EXP:
+        return math.exp(v - shift)
+    return math.exp(v - shift) - math.exp(-v - shift)
+
+
+@verb(**NOGIL)
+def refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
+    """w[j] = link(v[j]) for the features j of x; return the largest."""
+
+    def dense(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
+        (values,) = x
+        top = 0.0
+        for j in range(uint64(values.size)):
+            if values[j] != 0:
+                w[j] = linked(v[j], link, shift)
+                top = max(top, abs(np.float64(w[j])))
+        return top
+
+    def sparse(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
+        indices, _ = x
+        top = 0.0
+        for k in range(uint64(indices.size)):
+            j = unsigned(indices[k])
+            w[j] = linked(v[j], link, shift)
+            top = max(top, abs(np.float64(w[j])))
+        return top
+
+    return dense if is_dense(x) else sparse
+
+
+@verb(**NOGIL)
+def refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
+    """W[j, k] = link(V[j, k]) for the features j of x and the first `count` columns k; return the largest."""
+
+    def dense(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
+        (values,) = x
+        top = 0.0
+        for j in range(uint64(values.size)):
+            if values[j] != 0:
+                for c in range(uint64(count)):
+                    k = uint64(columns[c])
+                    W[j, k] = linked(V[j, k], link, shift)
+                    top = max(top, abs(np.float64(W[j, k])))
+        return top
+
+    def sparse(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
+        indices, _ = x
+        top = 0.0
+        for i in range(uint64(indices.size)):
+            j = unsigned(indices[i])
+            for c in range(uint64(count)):
+                k = uint64(columns[c])
+                W[j, k] = linked(V[j, k], link, shift)
+                top = max(top, abs(np.float64(W[j, k])))
+        return top
+
+    return dense if is_dense(x) else sparse

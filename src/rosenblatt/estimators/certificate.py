@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -10,14 +11,16 @@ from rosenblatt.model.linear import Model
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import length
 
-from .blueprint import Blueprint
-
 if TYPE_CHECKING:
     from rosenblatt.theory.run import RunCertificate
 
 
-class Finishing(Blueprint):
+class Finishing:
     """The end of a training run, the same for `fit`, the command line and a cluster."""
+
+    fit_intercept: bool
+    _constant_step: ClassVar[str | None] = None
+    _target: Callable[[], float]
 
     def _finish(
         self, model: Model, history: History, lead: float | None, verify: tuple[Any, Any] | None = None

@@ -37,8 +37,8 @@ from rosenblatt.dual.streams import (
     not_negative,
     segments,
 )
+from rosenblatt.estimators.base import as_before_on_failure
 from rosenblatt.estimators.certificate import warn_of_last_epoch
-from rosenblatt.estimators.checks import as_before_on_failure
 from rosenblatt.estimators.export import Exports
 from rosenblatt.estimators.parameters import Declared, choice, parameter, positive, shared, switch, whole
 from rosenblatt.model.scores import predicted_classes

@@ -16,10 +16,9 @@ from rosenblatt.engine.readouts import average, guess_many, guess_two, score_man
 from rosenblatt.engine.rows import CSR, TILE
 from rosenblatt.engine.state import BAD_VALUE, COUNTERS, DONE, OUT_OF_SCALE, RUN_REACHED, State, make_run
 
-from .extra_state import ScaleFactors
 from .matrix import Table
-from .records import DictRow, is_number, kind_of_label
-from .rule import Rule
+from .records import DictRow, is_number
+from .rule import Rule, ScaleFactors
 from .scores import margins, predicted_class
 from .vote_log import Support
 
@@ -587,3 +586,15 @@ class Model:
                 del self.features[name]
             self.n_features = len(self.features)
             self._dict_row = DictRow(self.dtype)
+
+
+def kind_of_label(label: Any) -> str:
+    """Return the type of a label, string or number (including booleans); raise an error for other types."""
+    if isinstance(label, str | np.str_):
+        return "string"
+    if isinstance(label, bool | int | float | np.bool_ | np.integer | np.floating) and math.isfinite(label):
+        return "number"
+    raise ValueError(
+        f"A label must be a string, a boolean or a finite number; got {label!r}. Remove examples without a label, or "
+        "give them a separate class."
+    )

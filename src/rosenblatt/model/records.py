@@ -1,6 +1,5 @@
 """Single examples as dicts, and their labels."""
 
-import math
 import struct
 from array import array
 from collections.abc import Hashable, Iterable, Mapping
@@ -59,18 +58,6 @@ class DictRows:
             values += x.values()
         self.columns, self.counts = np.array(columns, np.int64), np.array(counts, np.int64)
         self.values = np.frombuffer(bytearray(struct.pack(f"{len(values)}d", *values)))
-
-
-def kind_of_label(label: Any) -> str:
-    """Return the type of a label, string or number (including booleans); raise an error for other types."""
-    if isinstance(label, str | np.str_):
-        return "string"
-    if isinstance(label, bool | int | float | np.bool_ | np.integer | np.floating) and math.isfinite(label):
-        return "number"
-    raise ValueError(
-        f"A label must be a string, a boolean or a finite number; got {label!r}. Remove examples without a label, or "
-        "give them a separate class."
-    )
 
 
 def is_number(value: Any) -> bool:

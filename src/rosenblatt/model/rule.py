@@ -1,19 +1,22 @@
-"""A learning rule of the core model: its step function, its hyperparameters and its conventions."""
+"""A learning rule as the core model uses it: its step function, its conventions, and the extra state that it keeps.
+
+Some rules keep more than weights: a variance for each weight, a matrix of them, or a common scale. A model passes these arrays to
+the loops by name, lets them grow with its classes and features, and restores them when a call fails.
+"""
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rosenblatt.engine.additive import BALANCED, EXP, IDENTITY
 from rosenblatt.engine.codegen import asks_for, compile_step, kind_of_step
-from rosenblatt.engine.log_weights import BALANCED, EXP, IDENTITY
 from rosenblatt.engine.loop import Passes, passes_of
 from rosenblatt.engine.multiclass import SCHEMES
-from rosenblatt.engine.state import ON_ZERO, Additive, Diagonal, Full, Settings
-
-from .extra_state import Memory, memory_of
+from rosenblatt.engine.state import ON_ZERO, Additive, Committee, Diagonal, Full, Scaled, Scales, Settings
 
 LINKS = {"identity": IDENTITY, "exp": EXP, "balanced": BALANCED}
 
@@ -76,7 +79,7 @@ class Rule:
         """The address of its compiled step function."""
         return int(compile_step(self.step).address)
 
-    def memory(self, vectors: int, capacity: int) -> Memory:
+    def memory(self, vectors: int, capacity: int) -> "Memory":
         """The extra state of the rule besides its weights."""
         return memory_of(self.kind, vectors, capacity, self.variance)
 
@@ -90,3 +93,194 @@ class Rule:
             LINKS[self.link],
             int(asks_for(self.step, "sq_norm")),
         )
+
+
+# ---- extra state ----
+
+MOST_BYTES = 1 << 31
+"""Largest total size of full covariance matrices."""
+
+Arrays = Sequence[NDArray[Any]]
+
+
+class Memory:
+    """The extra state of a rule besides its weights; empty for most rules.
+
+    Attributes
+    ----------
+    arrays
+        All arrays, with their names in `rosenblatt.engine.state`.
+    by_feature
+        Arrays with one row for each feature.
+    others
+        Other arrays that must be restored when a call fails.
+    scale
+        The factor of each weight vector, if the weights are stored without it.
+    spreads
+        Whether an example may change the extra state of features that it does not have.
+    """
+
+    spreads: bool = False
+    arrays: Mapping[str, NDArray[Any]] = {}
+    by_feature: Arrays = ()
+    others: Arrays = ()
+    scale: NDArray[np.float64] | None = None
+
+    def started(self, w: NDArray[Any], bias: NDArray[np.float64]) -> None:
+        """Initialize the extra state for starting weights."""
+
+    def grown(self, vectors: int, capacity: int) -> "Memory":
+        """A copy for more weight vectors or features. Two classes share one weight vector; with a third each has its own."""
+        return self
+
+    def content(self, features: int) -> Arrays:
+        """The arrays to store in a file, without unused capacity."""
+        return ()
+
+
+class ScaleFactors(Memory):
+    """For weights that are stored as scale · v: the scale, ‖w‖², the steps taken and Σ of the scales, for each weight vector.
+
+    Parameters
+    ----------
+    vectors : int
+        Number of weight vectors.
+    """
+
+    spreads = True
+    scale: NDArray[np.float64]
+
+    def __init__(self, vectors: int) -> None:
+        self.scale = np.ones(vectors)
+        self.square, self.steps, self.total = np.zeros(vectors), np.zeros(vectors), np.zeros(vectors)
+        self.others = self.scale, self.square, self.steps, self.total
+        self.arrays = dict(zip(Scales._fields, self.others, strict=True))
+
+    def average(self, state: Any, examples: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The mean of the weights after each example: (Σ scales · v - u) / examples."""
+        if not examples:
+            return state.w * 1.0, state.bias.copy()
+        total = self.total
+        factors = total if state.w.ndim == 1 else np.pad(total, (0, state.w.shape[1] - total.size))
+        return (state.w * factors - state.u) / examples, (state.bias * total - state.u_bias) / examples
+
+    def started(self, w: NDArray[Any], bias: NDArray[np.float64]) -> None:
+        """Compute ‖w‖² of starting weights."""
+        squares = np.sum(np.square(w, dtype=np.float64), axis=0)
+        self.square[:] = np.ravel(squares)[: bias.size] + np.square(bias)
+
+    def grown(self, vectors: int, capacity: int) -> "ScaleFactors":
+        """A copy with initial values for new classes."""
+        if vectors == self.scale.size:
+            return self
+        new = ScaleFactors(vectors)
+        for before, after in zip(self.others, new.others, strict=True):
+            after[: before.size] = before
+            if before.size == 1:
+                after[1] = before[0]
+        return new
+
+    def content(self, features: int) -> Arrays:
+        """The arrays to store in a file."""
+        return self.others
+
+
+class CommitteeScales(ScaleFactors):
+    """Scales, and scratch space for the scores of the perceptrons of a committee."""
+
+    def __init__(self, vectors: int) -> None:
+        super().__init__(vectors)
+        self.arrays = {**self.arrays, "own": np.zeros(vectors)}
+
+
+class DiagonalVariances(Memory):
+    """One variance for each weight, in the shape of the weights.
+
+    Parameters
+    ----------
+    initial : float
+        Initial variance.
+    vectors, capacity : int
+        Number of weight vectors, and number of features including unused capacity.
+    """
+
+    def __init__(self, initial: float, vectors: int, capacity: int) -> None:
+        self.initial = initial
+        self.sigma = np.full((capacity,) if vectors == 1 else (capacity, -(-vectors // 4) * 4), initial)
+        self.bias = np.full(vectors, initial)
+        self.arrays = {"sigma": self.sigma, "sigma_bias": self.bias, "scratch": np.zeros(0)}
+        self.by_feature, self.others = (self.sigma,), (self.bias,)
+
+    def grown(self, vectors: int, capacity: int) -> "DiagonalVariances":
+        """A copy that keeps all variances; new ones get the initial value."""
+        new = DiagonalVariances(self.initial, vectors, capacity)
+        if self.sigma.ndim == new.sigma.ndim:
+            new.sigma[tuple(slice(size) for size in self.sigma.shape)] = self.sigma
+            new.bias[: self.bias.size] = self.bias
+        else:
+            new.sigma[: self.sigma.size, :2] = self.sigma[:, None]
+            new.bias[:2] = self.bias
+        return new
+
+    def content(self, features: int) -> Arrays:
+        """The variances of weights and biases."""
+        return self.sigma[:features], self.bias
+
+
+class FullVariances(Memory):
+    """One symmetric matrix for each weight vector, the bias in its first row and column.
+
+    Parameters
+    ----------
+    initial : float
+        Initial diagonal.
+    vectors, capacity : int
+        Number of weight vectors, and number of features including unused capacity.
+    """
+
+    spreads = True
+
+    def __init__(self, initial: float, vectors: int, capacity: int) -> None:
+        size = capacity + 1
+        needed = 8 * vectors * size * size
+        if needed > MOST_BYTES:
+            raise ValueError(
+                f'covariance="full" keeps (features + 1)² numbers for each weight vector, at most {MOST_BYTES / 2**30:g} GiB '
+                f"in all; got {capacity:,} features and {vectors} weight vector(s), which need {needed / 2**30:.1f} GiB. "
+                'Use covariance="diagonal".'
+            )
+        self.initial = initial
+        self.sigma = np.zeros((vectors, size, size))
+        np.einsum("kii->ki", self.sigma)[...] = initial
+        self.arrays = {"sigma": self.sigma, "sigma_bias": np.zeros(vectors), "scratch": np.zeros((vectors + 1, size))}
+        self.others = (self.sigma,)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"initial": self.initial, "sigma": self.sigma}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        vectors, size, _ = saved["sigma"].shape
+        self.__init__(saved["initial"], vectors, size - 1)  # type: ignore[misc]  # the arrays are views of each other
+        self.sigma[...] = saved["sigma"]
+
+    def grown(self, vectors: int, capacity: int) -> "FullVariances":
+        """A copy that keeps all variances; new ones get the initial value."""
+        new = FullVariances(self.initial, vectors, capacity)
+        have, size, _ = self.sigma.shape
+        new.sigma[:have, :size, :size] = self.sigma
+        if have == 1 < vectors:
+            new.sigma[1, :size, :size] = self.sigma[0]
+        return new
+
+    def content(self, features: int) -> Arrays:
+        """The matrices."""
+        return (self.sigma[:, : features + 1, : features + 1],)
+
+
+def memory_of(kind: type, vectors: int, capacity: int, variance: float) -> Memory:
+    """The extra state of a kind of rules; variances start from `variance`."""
+    if kind is Additive:
+        return Memory()
+    if kind in (Scaled, Committee):
+        return CommitteeScales(vectors) if kind is Committee else ScaleFactors(vectors)
+    return (FullVariances if kind is Full else DiagonalVariances)(variance, vectors, capacity)

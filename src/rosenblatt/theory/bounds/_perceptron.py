@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rosenblatt.theory.bounds._checks import check, check_margin, check_radius
 from rosenblatt.theory.margins import margin as _margin
 from rosenblatt.theory.margins import radius as _radius
 from rosenblatt.theory.problem import make_problem
+
+
+def check(name: str, value: float, low: float, hint: str, strict: bool = True) -> float:
+    number = float(value)
+    if math.isfinite(number) and (number > low if strict else number >= low):
+        return number
+    allowed = f"greater than {low:g}" if strict else f"at least {low:g}"
+    raise ValueError(f"`{name}` must be finite and {allowed}; got {value}. {hint}")
+
+
+def check_radius(value: float) -> float:
+    return check("radius", value, 0, "It is the length of the longest example.", strict=False)
+
+
+def check_margin(value: float) -> float:
+    return check("margin", value, 0, "Only a comparator that separates the data gives this bound.")
 
 
 def radius_and_margin(X: Any, y: Any, w: ArrayLike, intercept: ArrayLike | None = None) -> tuple[float, float]:

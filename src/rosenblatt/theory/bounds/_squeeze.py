@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rosenblatt.theory.bounds._checks import check, check_margin, check_radius
+from rosenblatt.theory.bounds._perceptron import check, check_margin, check_radius
 
 
 class Squeeze(NamedTuple):

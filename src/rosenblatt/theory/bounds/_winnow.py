@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rosenblatt.theory.bounds._checks import check, check_margin
+from rosenblatt.theory.bounds._perceptron import check, check_margin
 
 
 def entropy(u: ArrayLike) -> float:
