@@ -1,1 +1,1 @@
-"""Speed and memory, side by side with other libraries: ``python -m benchmarks --help``."""
+"""Benchmarks of speed and memory, compared with other libraries: ``python -m benchmarks --help``."""

@@ -1,6 +1,6 @@
-"""Run benchmarks, print them as tables, keep them as JSON, and make the page of the documentation from that.
+"""Run benchmarks, print them as tables, save them as JSON, and generate the page of the documentation.
 
-Without a name everything runs, and each group is kept in benchmarks/results; `page` runs nothing and writes docs/benchmarks.md.
+Without a name all benchmarks run, and each group is saved in benchmarks/results; `page` only writes docs/benchmarks.md.
 """
 
 import argparse
@@ -25,7 +25,7 @@ FOLDER = Path(__file__).parent / "results"
 
 
 def about(run: object) -> str:
-    """What a benchmark says of itself in its first line."""
+    """The first line of the docstring of a benchmark."""
     return (run.__doc__ or "").splitlines()[0]
 
 
@@ -40,18 +40,18 @@ def main() -> None:
         epilog=f"groups and their benchmarks:\n{listing}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="groups or benchmarks (default: all), or page")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of the real data sets (FOLDER/mnist/*.gz)")
+    parser.add_argument("--repeats", type=int, default=7, metavar="N", help="measurements of each side (default: 7)")
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="groups or benchmarks; everything by default; or: page"
+        "--quick", action="store_true", help="a tenth of the rows and 3 repeats, to check that everything runs"
     )
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="where the real data sets are (FOLDER/mnist/*.gz)")
-    parser.add_argument("--repeats", type=int, default=7, metavar="N", help="measurements of each side; default 7")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows and 3 repeats; not to judge by")
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
         metavar="FILE.json",
-        help="where to keep the results; by default a whole group goes to benchmarks/results, any other choice nowhere",
+        help="file for the results; by default only whole groups are saved, in benchmarks/results",
     )
     chosen = parser.parse_args()
     if chosen.names == ["page"]:
@@ -59,16 +59,14 @@ def main() -> None:
         return
     unknown = [name for name in chosen.names if name not in {**BENCHMARKS, **GROUPS}]
     if unknown:
-        parser.error(f"NAME must be page, or of {', '.join([*GROUPS, *BENCHMARKS])}; got {', '.join(unknown)}")
+        parser.error(f"NAME must be page or one of {', '.join([*GROUPS, *BENCHMARKS])}; got {', '.join(unknown)}")
     if chosen.repeats < 1:
         parser.error(f"--repeats must be at least 1; got {chosen.repeats}")
 
     options = Options(min(3, chosen.repeats) if chosen.quick else chosen.repeats, chosen.quick, chosen.data)
     console = Console()
     if options.quick:
-        console.print(
-            "[bold]--quick: small sets that fit the processor's caches; do not judge by these numbers.[/bold]"
-        )
+        console.print("[bold]--quick: small data sets that fit in the CPU caches; do not use these numbers.[/bold]")
     if chosen.output is not None or any(name not in GROUPS for name in chosen.names):
         single = [one for name in chosen.names or BENCHMARKS for one in GROUPS.get(name, [name])]
         rows = _run(console, options, single, chosen.output, keep_parts=True)
@@ -85,15 +83,15 @@ def main() -> None:
 
 
 def _whatever_comes(name: str, rows: Iterator[Row]) -> Iterator[Row]:
-    """The rows, and where a peer breaks down, what it said instead: the other benchmarks go on."""
+    """The rows; if a peer fails, a row with its error, so that the other benchmarks continue."""
     try:
         yield from rows
-    except Exception as error:  # noqa: BLE001 - whatever a peer does
+    except Exception as error:  # noqa: BLE001 - a peer may raise anything
         yield Row(name, note=f"broke off: {' '.join(str(error).split())[:300] or type(error).__name__}")
 
 
 def _run(console: Console, options: Options, names: list[str], output: Path | None, *, keep_parts: bool) -> list[Row]:
-    """Run benchmarks one after the other, and keep what was measured: complete, or also in parts."""
+    """Run benchmarks one after the other and save the results: complete ones, or also partial ones."""
     setting = environment(options)
     setting["about"] = {name: about(BENCHMARKS[name]) for name in names}
     machine = setting["machine"]
@@ -103,7 +101,7 @@ def _run(console: Console, options: Options, names: list[str], output: Path | No
         for name in names:
             rows += show(console, name, _whatever_comes(name, BENCHMARKS[name](options)))
         setting["complete"] = True
-    finally:  # what was measured before an error is kept where it was asked for, but never in place of a complete run
+    finally:  # after an error, save partial results only if requested, and never over a complete run
         if output is not None and (setting["complete"] or keep_parts):
             write(output, setting, rows)
             console.print(f"Kept in {output}")

@@ -1,4 +1,4 @@
-"""The benchmarks of the command line: whole processes, from the shell's view."""
+"""Benchmarks of the command line: whole processes, as started from a shell."""
 
 import functools
 import subprocess
@@ -16,13 +16,13 @@ import sys
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import Perceptron
 X, y = load_svmlight_file(sys.argv[1])
-X.indices, X.indptr = X.indices.astype("int32"), X.indptr.astype("int32")  # it takes no others for a fit
+X.indices, X.indptr = X.indices.astype("int32"), X.indptr.astype("int32")  # fit accepts no others
 Perceptron(max_iter=10, tol=None).fit(X, y)
 """
 
 
 def seconds(*command: str) -> float:
-    """How long a process takes, from its start to its end."""
+    """Time of a process from its start to its end."""
     start = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True)
     return time.perf_counter() - start
@@ -91,7 +91,7 @@ def file_to_model(options: Options) -> Iterator[Row]:
 
 
 def _repeated(path: Path, times: int) -> Path:
-    """The same file so many times over, read once so that the system has it in memory."""
+    """A file with the content repeated, read once so that it is in the file cache."""
     large = path.with_name(f"large{path.suffix}")
     with large.open("wb") as file:
         for _ in range(times):

@@ -1,4 +1,4 @@
-"""The benchmarks of the core: each is a function that yields rows. A `fit` is always a whole one, validation included."""
+"""Benchmarks of the core: each is a function that yields rows. A `fit` is always complete, with validation."""
 
 import dataclasses
 import functools
@@ -24,7 +24,7 @@ NO_MNIST = "needs --data FOLDER with MNIST's files in FOLDER/mnist"
 
 
 def fitting(estimator: Any, X: Any, y: Any, **parameters: Any) -> Callable[[], Any]:
-    """A whole fit that must make all its epochs."""
+    """A complete fit that must run all its epochs."""
     parameters = {"max_iter": EPOCHS, "tol": None, "shuffle": False, **parameters}
 
     def fit() -> Any:
@@ -37,7 +37,7 @@ def fitting(estimator: Any, X: Any, y: Any, **parameters: Any) -> Callable[[], A
 
 
 def against_sklearn(what: str, X: Any, y: Any, options: Options, bar: float | None, **parameters: Any) -> Row:
-    """Perceptron against Perceptron; the note has the training accuracies, which show that both did the work."""
+    """Compare the two Perceptrons; the note has the training accuracies, which show that both were trained."""
     ours = fitting(rosenblatt.Perceptron, X, y, **parameters)
     peer = fitting(sklearn.linear_model.Perceptron, X, y, **parameters)
     note = f"training accuracy {ours().score(X, y):.4f} and {peer().score(X, y):.4f}"
@@ -137,7 +137,7 @@ def voted(options: Options) -> Iterator[Row]:
     needed = int(learner.fit(X, y).survived_[:mistakes].sum()) + 1
     learner.fit(X[:needed], y[:needed])
     if learner.mistakes_ != mistakes:
-        raise RuntimeError(f"VotedPerceptron made {learner.mistakes_} mistakes where its own log says {mistakes}")
+        raise RuntimeError(f"VotedPerceptron made {learner.mistakes_} mistakes but its log has {mistakes}")
     steps = np.ascontiguousarray(learner.support_[learner.mistake_rows_].T)
     rows = np.random.default_rng(1).standard_normal((options.size(10_000), 100))
     products = np.empty((rows.shape[0], steps.shape[1]))
@@ -157,7 +157,7 @@ def voted(options: Options) -> Iterator[Row]:
 
 
 def one_by_one(options: Options) -> Iterator[Row]:
-    """Predict, then learn, an example at a time: one call of ours, two of river's."""
+    """Predict, then learn, one example at a time: one call here, two calls in river."""
     from river.linear_model import Perceptron as RiverPerceptron
 
     X, labels = data.dense(options.size(20_000), 20)
@@ -179,7 +179,7 @@ def one_by_one(options: Options) -> Iterator[Row]:
         return right
 
     def river_on_arrays() -> int:
-        # river takes dicts only; this is the fastest way from an array to one.
+        # river accepts only dicts; this is the fastest conversion of an array.
         model = RiverPerceptron()
         predict_one, learn_one, right = model.predict_one, model.learn_one, 0
         for x, label in zip(rows, y, strict=True):
@@ -203,7 +203,7 @@ def one_by_one(options: Options) -> Iterator[Row]:
 
 @rosenblatt.rule
 def OwnPerceptron(margin: float, eta0: float = 1.0) -> float:  # noqa: N802 - the name of a class
-    """The perceptron as a user would write it."""
+    """The perceptron as a user-defined rule."""
     return eta0 if margin <= 0 else 0.0
 
 
@@ -253,7 +253,7 @@ def passive_aggressive(options: Options) -> Iterator[Row]:
 
 
 def fresh(task: str, library: str, kind: str, rows: int) -> dict[str, float]:
-    """The answer of `benchmarks.fresh` in a process of its own."""
+    """The result of `benchmarks.fresh` in a new process."""
     command = [sys.executable, "-m", "benchmarks.fresh", task, library, kind, "--rows", str(rows)]
     folder = Path(__file__).parent.parent
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)

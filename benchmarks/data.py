@@ -1,4 +1,4 @@
-"""What the benchmarks learn from: made-up sets with a fixed seed, and MNIST from a folder."""
+"""Data of the benchmarks: generated sets with a fixed seed, and MNIST from a folder."""
 
 import gzip
 from pathlib import Path
@@ -12,7 +12,7 @@ Labelled = tuple[Any, NDArray[np.int64]]
 
 
 def dense(rows: int, features: int, seed: int = 0) -> Labelled:
-    """Normal rows, C-contiguous float64; a linear rule with so much noise that about 6% of the labels are wrong."""
+    """Normal rows, C-contiguous float64; a linear rule with noise, so that about 6% of the labels are wrong."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((rows, features))
     w = rng.standard_normal(features)
@@ -23,8 +23,8 @@ def dense(rows: int, features: int, seed: int = 0) -> Labelled:
 def sparse(rows: int, nonzeros: int, features: int, seed: int = 0) -> Labelled:
     """Sorted float64 CSR rows with int32 indices, frequent and rare features as in text, and noisy labels.
 
-    Feature j is drawn with a density that falls like 1/√j; a repeated draw within a row moves on to the next free column, so
-    that each row has the same number of non-zeros.
+    Feature j is drawn with a density proportional to 1/√j; a repeated draw within a row takes the next free column, so that each
+    row has the same number of non-zeros.
     """
     rng = np.random.default_rng(seed)
     indices = np.sort((features * rng.random((rows, nonzeros)) ** 2).astype(np.int32), axis=1)
@@ -39,13 +39,13 @@ def sparse(rows: int, nonzeros: int, features: int, seed: int = 0) -> Labelled:
 
 
 def random_labels(rows: int, features: int, seed: int = 0) -> Labelled:
-    """Rows whose labels have nothing to do with them, so that about half of the guesses are mistakes."""
+    """Rows with independent labels, so that about half of the predictions are mistakes."""
     rng = np.random.default_rng(seed)
     return rng.standard_normal((rows, features)), rng.integers(0, 2, rows)
 
 
 def mnist(folder: Path | None) -> Labelled | None:
-    """The 60,000 training digits as float64 in [0, 1], or None if the folder does not have them."""
+    """The 60,000 training digits as float64 in [0, 1], or None if they are not in the folder."""
     if folder is None:
         return None
     images, labels = (folder / "mnist" / f"train-{name}-ubyte.gz" for name in ("images-idx3", "labels-idx1"))

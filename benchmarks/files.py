@@ -1,7 +1,7 @@
-"""The benchmarks of reading: parsing alone, and from a file to a model, beside VW, scikit-learn and pandas.
+"""Benchmarks of reading: parsing alone, and from a file to a model, compared with VW, scikit-learn and pandas.
 
-The files are made up with a fixed seed, written to a temporary folder and read once before anything is measured, so that all
-sides find them in the system's memory.
+The files are generated with a fixed seed, written to a temporary folder and read once before measuring, so that all
+sides read them from the file cache.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ COLUMNS = ["age", "income", "job", "text", "label"]
 
 
 def write_sparse(folder: Path, megabytes: int) -> tuple[Path, Path]:
-    """The same rows as svmlight and as VW text: 75 non-zeros of 50,000 features, values with four decimals."""
+    """Write the same rows as svmlight and as VW text: 75 non-zeros of 50,000 features, values with four decimals."""
     X, y = data.sparse(megabytes * 1090, NONZEROS, FEATURES)
     svmlight, vw = folder / "rows.svm", folder / "rows.vw"
     with svmlight.open("w") as first, vw.open("w") as second:
@@ -48,7 +48,7 @@ def write_sparse(folder: Path, megabytes: int) -> tuple[Path, Path]:
 
 
 def write_table(folder: Path, megabytes: int) -> Path:
-    """Two numbers, a category and thirteen words on each row; words as rare as in language, labels that depend on them."""
+    """Write rows of two numbers, a category and thirteen words with natural frequencies; the labels depend on all of them."""
     rng = np.random.default_rng(0)
     vocabulary = np.array([f"w{k:x}" for k in range(50_000)])
     weights = rng.standard_normal(vocabulary.size)
@@ -89,12 +89,12 @@ def learn_with_vw(path: Path) -> None:
 
 def learn_with_sklearn(path: Path) -> Any:
     X, y = load_svmlight_file(str(path))
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # it takes no others for a fit
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # fit accepts no others
     return sklearn.linear_model.Perceptron(max_iter=1, tol=None, shuffle=False).fit(X, y)
 
 
 def learn_with_pandas(path: Path) -> Any:
-    """What one would write today for a table that does not fit into memory."""
+    """The usual code for a table that does not fit in memory."""
     import pandas as pd
 
     words = HashingVectorizer(alternate_sign=False, norm=None)
@@ -119,7 +119,7 @@ def seconds_per_gigabyte(work: Callable[[], Any], size: int, cpu: list[float]) -
 
 
 def megabytes_of_process(path: Path) -> float:
-    """The peak of the memory of a process that learns from a file."""
+    """Peak memory of a process that learns from a file."""
     command = [sys.executable, "-m", "benchmarks.one_pass", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent)
     return float(done.stdout) / 1e6
@@ -170,7 +170,7 @@ def table_to_model(options: Options) -> Iterator[Row]:
     with folder_of_files() as folder:
         path = write_table(folder, options.size(500))
         what = f"CSV, {path.stat().st_size / 1e6:.0f} MB"
-        few = Options(min(2, options.repeats), options.quick, options.data)  # pandas takes a minute and a half
+        few = Options(min(2, options.repeats), options.quick, options.data)  # pandas takes 90 seconds
         ours = functools.partial(learn, path)
         hashed = functools.partial(learn, path, bits=20)
         pandas, name = functools.partial(learn_with_pandas, path), "pandas + HashingVectorizer + SGD"

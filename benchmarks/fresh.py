@@ -1,4 +1,4 @@
-"""What only a fresh process can tell: the time of its first fit, and the memory that a fit adds.
+"""Measurements that need a new process: the time of its first fit, and the memory that a fit adds.
 
     python -m benchmarks.fresh {first-fit,memory} {ours,scikit-learn} {dense,csr,classes} [--rows N]
 
@@ -14,14 +14,14 @@ from .peak_memory import peak
 
 started = time.perf_counter()
 
-import numpy as np  # noqa: E402 - the imports are what is timed
+import numpy as np  # noqa: E402 - the imports are timed
 import scipy.sparse  # noqa: E402
 import sklearn.linear_model  # noqa: E402
 from numba.core import entrypoints  # noqa: E402
 
 
 def learner(library: str) -> Any:
-    """The class of the perceptron of a library."""
+    """The perceptron class of a library."""
     if library == "ours":
         from rosenblatt import Perceptron
 
@@ -34,9 +34,9 @@ def fit(make: Any, X: Any, y: Any) -> None:
 
 
 def first_fit(make: Any, kind: str, rows: int) -> dict[str, float]:
-    """The time of the imports and of the first fit, the latter by the wall's and by the processor's clock.
+    """The time of the imports, and the wall and CPU time of the first fit.
 
-    Numba loads what other installed packages add to it when it is first used. That is part of the first fit, and told apart.
+    On its first use Numba loads extensions of other installed packages. This is part of the first fit, and also given separately.
     """
     imports = time.perf_counter() - started
     rng = np.random.default_rng(0)
@@ -54,8 +54,8 @@ def first_fit(make: Any, kind: str, rows: int) -> dict[str, float]:
 
 
 def memory(make: Any, kind: str, rows: int) -> dict[str, float]:
-    """By how much a fit raises the peak of the process's memory, beside the bytes of X."""
-    # Everything here is filled in place: no temporary array may raise the peak before the fit does.
+    """The increase of the peak memory by a fit, and the size of X in bytes."""
+    # All arrays are filled in place: a temporary array would raise the peak before the fit.
     rng = np.random.default_rng(0)
     columns = 200
     values = np.empty((rows, columns))
@@ -67,14 +67,14 @@ def memory(make: Any, kind: str, rows: int) -> dict[str, float]:
         boundaries = np.arange(0, rows * columns + 1, columns, dtype=np.int32)
         X = scipy.sparse.csr_matrix((values.ravel(), indices.ravel(), boundaries), shape=(rows, 7 * columns))
     y = rng.integers(0, 10 if kind == "classes" else 2, rows)
-    fit(make, X[:100], y[:100])  # loads code, and compiles it where no cache has it
+    fit(make, X[:100], y[:100])  # loads the code, or compiles it if it is not cached
     before = peak()
     fit(make, X, y)
     growth = peak() - before
     size = values.nbytes + (indices.nbytes if kind == "csr" else 0)
     copy = X.copy()
     if peak() - before < 0.9 * size:
-        raise RuntimeError("the measure of memory does not notice a copy of X, so it cannot be trusted")
+        raise RuntimeError("the measured peak does not grow with a copy of X, so it is wrong")
     del copy
     return {"growth": float(growth), "bytes": float(size)}
 

@@ -1,20 +1,20 @@
-"""Freund & Schapire's MNIST experiment (1999), and the speed of the kernel perceptron that makes it.
+"""Freund & Schapire's MNIST experiment (1999), and the speed of the kernel perceptron used for it.
 
     python benchmarks/freund_schapire.py table --data FOLDER                  d = 1..6, T = 0.1, 1, 2, 3, 4, 10
     python benchmarks/freund_schapire.py table --data FOLDER --degrees 2 3 --epochs 1 4
-    python benchmarks/freund_schapire.py speed --data FOLDER                  training against bare matrix products
-    python benchmarks/freund_schapire.py svc --data FOLDER                    against scikit-learn's SVC
+    python benchmarks/freund_schapire.py speed --data FOLDER                  training compared with the matrix products alone
+    python benchmarks/freund_schapire.py svc --data FOLDER                    compared with scikit-learn's SVC
 
 FOLDER holds MNIST's four idx files, gzipped. Ten one-vs-rest classes, kernel (1 + x·z)^d, pixels divided by 255 (the
 paper does not say how it scaled them; undivided pixels give the same errors within 0.1, because 1 is small beside x·z
-either way). The training set is put in one random order, which all epochs repeat: in the order of the file, whose
-writers come in groups, the vote at T = 1 is worse (d = 2: 3.0 instead of 2.8).
+either way). The training set is put in one random order for all epochs: in the order of the file, which is grouped
+by writer, the vote at T = 1 is worse (d = 2: 3.0 instead of 2.8).
 
 "random" is the error of one weight vector drawn from the run, averaged over draws. Support vectors are the distinct
-training examples in use by any class; mistakes are those of all ten classes together.
+training examples used by any class; mistakes are the sum over all ten classes.
 
-Everything is kept in one JSON file, each degree of the table and each of the other commands under its own name with the
-command that made it: a run replaces only what it measures again, and a row of the table is kept as soon as it is there.
+All results are in one JSON file: each degree of the table and each other command under its own name, with the
+command that made it. A run replaces only the results that it measures again; a row of the table is saved immediately.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def load(folder: Path) -> tuple[Any, Any, Any, Any]:
 
 
 def drawn_weights(machine: Machine, draws: int, rng: np.random.Generator) -> list[tuple[Any, Any]]:
-    """Coefficients of weight vectors in force at random times, plain and divided by their lengths."""
+    """Coefficients of the weight vectors at random times, plain and divided by their norms."""
     lengths = norms(machine)
     found = []
     for moment in rng.integers(machine.n_seen, size=draws):
@@ -83,7 +83,7 @@ def drawn_weights(machine: Machine, draws: int, rng: np.random.Generator) -> lis
 
 
 def errors(machine: Machine, kernel: Polynomial, test: Block, y: Any, draws: int, seed: int) -> dict[str, float]:
-    """Test error in percent of every readout, from one pass over the kernel values for the linear ones."""
+    """Test error in percent of every readout; the linear ones share one pass over the kernel values."""
     linear = {
         "avg": coefficients(machine, "average"),
         "avg norm": coefficients(machine, "average", normalize=True),
@@ -103,7 +103,7 @@ def errors(machine: Machine, kernel: Polynomial, test: Block, y: Any, draws: int
 def run_degree(
     degree: int, epochs: list[float], data: tuple[Any, Any, Any, Any], seed: int, draws: int
 ) -> Iterator[Any]:
-    """One run through the largest number of epochs, read at every wanted one."""
+    """One run up to the largest number of epochs, evaluated at each requested number."""
     X, y, X_test, y_test = data
     machine, kernel, test = Machine(Scheme.OVR, OnZero.UPDATE, CLASSES), Polynomial(degree), Block.of(X_test)
     passes = Epochs(machine, kernel, Block.of(X), y, np.ones(len(y)))
@@ -151,7 +151,7 @@ def table(arguments: argparse.Namespace) -> None:
 
 
 def bare_products(X: Any, support: Any, sizes: list[int]) -> None:
-    """The inner products of every block with its support set and with itself, and nothing else."""
+    """Compute only the inner products of every block with its support set and with itself."""
     kept = np.ascontiguousarray(X[support])
     for number, size in enumerate(sizes):
         block = X[number * BLOCK_SIZE : (number + 1) * BLOCK_SIZE]
@@ -161,14 +161,14 @@ def bare_products(X: Any, support: Any, sizes: list[int]) -> None:
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
-    """The answer, and the seconds by the clock on the wall and by the processor's, all threads together."""
+    """The result, and the wall and CPU seconds of all threads."""
     wall, cpu = time.perf_counter(), time.process_time()
     answer = work()
     return answer, {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
 
 
 def speed(arguments: argparse.Namespace) -> None:
-    """Train d = 3, T = 1 with the estimator, by turns with the matrix products alone."""
+    """Train d = 3, T = 1 with the estimator, alternating with the matrix products alone."""
     from rosenblatt.learners.kernel_perceptron import KernelPerceptron
 
     X, y, X_test, y_test = load(arguments.data)
@@ -183,7 +183,7 @@ def speed(arguments: argparse.Namespace) -> None:
     rounds = []
     for number in range(arguments.repeats):
         work = {"train": lambda: model.fit(X, y), "products": lambda: bare_products(X, model.support_, sizes)}
-        # Whoever comes second finds the caches warm, so they take turns.
+        # The second one finds warm caches, so they alternate.
         rounds.append({name: timed(work[name])[1] for name in (sorted(work) if number % 2 else sorted(work)[::-1])})
         train, bare = rounds[-1]["train"], rounds[-1]["products"]
         print(
@@ -209,7 +209,7 @@ def speed(arguments: argparse.Namespace) -> None:
 
 
 def svc(arguments: argparse.Namespace) -> None:
-    """Against SVC on 20,000 digits, fit plus predict."""
+    """Compare with SVC on 20,000 digits, fit plus predict."""
     from sklearn.svm import SVC
 
     from rosenblatt.learners.kernel_perceptron import KernelPerceptron
@@ -246,12 +246,12 @@ def resident() -> float:
 
 
 def peak() -> float:
-    """Most bytes ever in use."""
+    """Peak number of bytes in use."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def keep(arguments: argparse.Namespace, name: str, results: Any) -> None:
-    """Put results into the file under their name, with the command and the machine that made them."""
+    """Save results in the file under their name, with the command and the machine."""
     options = {
         "table": ("degrees", "epochs", "seed", "draws"),
         "speed": ("seed", "repeats"),

@@ -1,8 +1,8 @@
-"""Interleaved measurements, their ratios, and how they are shown and kept.
+"""Interleaved measurements, their ratios, and their output.
 
-Ours and the peer take turns (ours, peer, ours, peer, …), so that a busy moment of the machine hits both. Each pair gives one
-ratio; the row reports the median of the ratios with their quartiles, and the bar is held against that median. The ratio by
-processor time stands beside it: where the two differ on single-threaded work, the machine was busy with something else.
+Ours and the peer alternate (ours, peer, ours, peer, …), so that other load on the machine affects both. Each pair gives one
+ratio; a row reports the median ratio with its quartiles, and the bar is compared with this median. The ratio of
+processor times is given, too: if the two differ for single-threaded work, the machine was busy.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ from rich.table import Table
 import rosenblatt
 
 FASTER, SMALLER = "peer / ours", "ours / peer"
-"""What a ratio is: how many times as fast we are (a bar is a minimum), or how many times as much we take (a maximum)."""
+"""Kinds of ratios: times as fast as the peer (the bar is a minimum), or times as much as the peer (a maximum)."""
 
 SOURCES = Path(rosenblatt.__file__).parent
 
@@ -39,14 +39,14 @@ PACKAGES = (
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How much to measure.
+    """Extent of the measurements.
 
     Attributes
     ----------
     repeats : int
-        How many pairs of measurements a row is made of at least.
+        Minimum number of pairs of measurements per row.
     quick : bool
-        A tenth of the rows: to see that everything runs, not to judge by.
+        Use a tenth of the rows: only to check that everything runs.
     data : Path or None
         The folder with the real data sets.
     """
@@ -57,17 +57,17 @@ class Options:
 
     @property
     def seconds(self) -> float:
-        """Short measurements are repeated for about so long."""
+        """Approximate total time for repeating short measurements."""
         return 0.5 if self.quick else 3.0
 
     def size(self, rows: int) -> int:
-        """So many rows, or a tenth of them."""
+        """Number of rows to use: all, or a tenth if `quick`."""
         return rows // 10 if self.quick else rows
 
 
 @dataclasses.dataclass
 class Row:
-    """One comparison, or what is said instead of one (`note` alone)."""
+    """One comparison, or only a `note` in its place."""
 
     what: str
     ours: str = ""
@@ -79,15 +79,15 @@ class Row:
     ratio: float | None = None
     quartiles: tuple[float, float] | None = None
     cpu_ratio: float | None = None
-    """The same by processor time, which other jobs on the machine disturb less; it adds up the threads."""
+    """The ratio of processor times, which other load disturbs less; it includes all threads."""
     bar: float | None = None
     bar_unit: str = "×"
-    """What the bar is held against: the ratio (×), or our own measurement in its unit."""
+    """Value to compare with the bar: the ratio (×), or our measurement in its unit."""
     met: bool | None = None
     note: str = ""
     ours_score: float | None = None
     peer_score: float | None = None
-    """Accuracy on rows that were not learned, where that is measured too."""
+    """Accuracy on unseen rows, if measured."""
     ours_all: list[float] = dataclasses.field(default_factory=list)
     peer_all: list[float] = dataclasses.field(default_factory=list)
     benchmark: str = ""
@@ -97,7 +97,7 @@ Measure = Callable[[], float]
 
 
 def compare(what: str, ours: Callable[[], Any], peer: Callable[[], Any], options: Options, /, **row: Any) -> Row:
-    """Time two pieces of work that do the same, by the clock on the wall and by the processor's."""
+    """Compare the wall and CPU time of two functions that do the same work."""
     ours_cpu: list[float] = []
     peer_cpu: list[float] = []
     made = measure(what, _timed(ours, ours_cpu), _timed(peer, peer_cpu), options, **row)
@@ -117,7 +117,7 @@ def _timed(work: Callable[[], Any], cpu: list[float]) -> Measure:
 
 
 def measure(what: str, ours: Measure, peer: Measure, options: Options, /, **row: Any) -> Row:
-    """Take turns with two measurements, after one of each that does not count: more often where they are short."""
+    """Alternate two measurements after one warm-up of each; short ones are repeated more often."""
     ours(), peer()
     pairs: list[tuple[float, float]] = []
     start = time.perf_counter()
@@ -140,11 +140,11 @@ def _ratios(ours: NDArray[np.float64], peer: NDArray[np.float64], kind: str) -> 
     return peer / ours if kind == FASTER else ours / peer
 
 
-# ---- the setting ----
+# ---- environment ----
 
 
 def environment(options: Options) -> dict[str, Any]:
-    """The machine, the versions and the command that were behind the numbers."""
+    """The machine, the versions and the command of the measurements."""
     return {
         "command": _command(sys.argv[1:]),
         "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
@@ -164,7 +164,7 @@ def environment(options: Options) -> dict[str, Any]:
 
 
 def _command(arguments: list[str]) -> str:
-    """What was typed, without the folders of this machine."""
+    """The command line without folders of this machine."""
     shown = [Path(argument).name if os.sep in argument else argument for argument in arguments]
     return " ".join(["python -m benchmarks", *shown])
 
@@ -186,7 +186,7 @@ def _version(name: str) -> str | None:
 
 
 def _digest() -> str:
-    """A hash of the sources that were measured, which a commit does not tell while they are being worked on."""
+    """A hash of the measured sources, because the commit does not identify uncommitted changes."""
     digest = hashlib.sha256()
     for path in sorted(SOURCES.rglob("*.py")):
         digest.update(path.relative_to(SOURCES).as_posix().encode() + path.read_bytes())
@@ -201,11 +201,11 @@ def _commit() -> str | None:
         return None
 
 
-# ---- out ----
+# ---- output ----
 
 
 def write(path: Path, setting: dict[str, Any], rows: list[Row]) -> None:
-    """Keep everything, the single measurements too."""
+    """Write all results with the single measurements."""
     setting = {**setting, "load_at_end": list(os.getloadavg()) if hasattr(os, "getloadavg") else None}
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({**setting, "rows": [dataclasses.asdict(row) for row in rows]}, indent=1, ensure_ascii=False)
@@ -222,7 +222,7 @@ def show(console: Console, name: str, rows: Iterator[Row]) -> list[Row]:
     for heading in ("by CPU time", "bar", "met"):
         table.add_column(heading, justify="right", ratio=1)
     made = []
-    for row in rows:  # no spinner: its thread would take part in the measurement
+    for row in rows:  # no spinner: its thread would disturb the measurement
         row.benchmark = name
         made.append(row)
         table.add_row(*_cells(row))
@@ -251,7 +251,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def amount(value: float | None, unit: str) -> str:
-    """A measurement with its unit, as people write it."""
+    """Format a measurement with its unit."""
     if value is None:
         return ""
     if unit == "s":

@@ -1,11 +1,11 @@
 """The published comparison of online learners, and ours: python -m benchmarks.libol --data FOLDER [-o FILE.json].
 
-Table 3 of the LIBOL manual (Hoi, Wang and Zhao 2014) on svmguide3, with the parameters tuned as there: on the whole set, in one
-order, from the same grids, with w·x and no bias, a score of 0 counting as the positive class; whole matrices for the second-order
-rules. Then the mean of 20 other orders. Beside it the honest figures: settings chosen on the first tenth of each order, mistakes
-counted on the rest, our defaults (a bias, a tie is a mistake). The same for a9a and, shuffled and in its own order, for elec2.
+Table 3 of the LIBOL manual (Hoi, Wang and Zhao 2014) on svmguide3, with parameters tuned as in the manual: on the whole set, in
+one order, from the same grids, with w·x and no bias, a score of 0 as the positive class, and full matrices for the second-order
+rules. Then the mean of 20 other orders. Also results without tuning on test data: settings chosen on the first tenth of each
+order, mistakes counted on the rest, our defaults (a bias, a tie is a mistake). The same for a9a and for elec2, both orders.
 
-Last: one pass of our best, chosen on the first tenth, against one pass of scikit-learn's averaged SGD and of VW as they come.
+Last: one pass of our best learner, chosen on the first tenth, compared with one pass of scikit-learn's averaged SGD and of VW.
 """
 
 import argparse
@@ -39,7 +39,7 @@ Labelled = tuple[Any, NDArray[Any]]
 
 
 def _alma(C: float = math.sqrt(2.0), eta: float = 0.9, p: float = 2.0, **fixed: Any) -> Any:
-    """LIBOL's p only scales margin and step: it does not change the norm."""
+    """LIBOL's p only scales margin and step; it does not change the norm."""
     root = math.sqrt(p - 1.0)
     return rosenblatt.ALMA(alpha=eta, B=root / eta, C=C / root, **fixed)
 
@@ -70,7 +70,7 @@ def _mistakes(make: Maker, settings: dict[str, Any], X: Any, y: Any, order: Any,
 
 
 def _tuned(make: Maker, grids: dict[str, list[Any]], X: Any, y: Any, **fixed: Any) -> dict[str, Any]:
-    """As LIBOL does: one parameter after the other, in one order of the whole set, the last of the best values."""
+    """Tune as LIBOL: one parameter after the other, in one order of the whole set, taking the last of the best values."""
     order = np.random.RandomState(1000).permutation(len(y))
     settings: dict[str, Any] = {}
     for name, values in grids.items():
@@ -80,7 +80,7 @@ def _tuned(make: Maker, grids: dict[str, list[Any]], X: Any, y: Any, **fixed: An
 
 
 def published(X: Any, y: Any) -> Iterator[dict[str, Any]]:
-    """One row for each published rate: ours under LIBOL's conventions, and with our own."""
+    """One row per published rate: our rate with LIBOL's conventions and with our own."""
     orders = [np.random.RandomState(seed).permutation(len(y)) for seed in range(20)]
     for name, (make, grids) in RULES.items():
         row: dict[str, Any] = {"rule": name, "published": PUBLISHED[name]}
@@ -110,13 +110,13 @@ def a9a(folder: Path) -> Labelled:
 
 
 def elec2(folder: Path) -> Labelled:
-    """45,312 examples of 6 features in the order of time."""
+    """45,312 examples of 6 features in chronological order."""
     table = np.loadtxt(folder / "elec2" / "elec.csv", delimiter=",", skiprows=1)
     return np.ascontiguousarray(table[:, :-1]), np.where(table[:, -1] > 0, 1, -1)
 
 
 def sms(folder: Path) -> Labelled:
-    """5,574 text messages as the words they have, in the order of the file."""
+    """5,574 text messages as sets of words, in the order of the file."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     lines = (folder / "sms-spam" / "SMSSpamCollection").read_text(encoding="utf-8").splitlines()
@@ -141,7 +141,7 @@ def sgd(X: Any, y: Any, start: int) -> float:
 
 
 def vw(X: Any, y: Any, start: int) -> float:
-    """The same for VW's defaults: squared loss on labels of -1 and 1, the sign of the prediction."""
+    """The same for VW with its defaults: squared loss on labels of -1 and 1, the sign of the prediction."""
     from vowpalwabbit import Workspace
 
     workspace, wrong = Workspace(quiet=True), 0
@@ -160,7 +160,7 @@ def vw(X: Any, y: Any, start: int) -> float:
 
 
 def against_peers(name: str, X: Any, y: Any) -> dict[str, Any]:
-    """One pass in the given order; ours is the contender that made the fewest mistakes on the first tenth."""
+    """Compare one pass in the given order; our learner is the one with the fewest mistakes on the first tenth."""
     result = compare(X, y, shuffle=False)
     start = len(y) - result.scored
     best = _chosen(X, y, start)
@@ -173,7 +173,7 @@ def against_peers(name: str, X: Any, y: Any) -> dict[str, Any]:
 
 
 def _chosen(X: Any, y: Any, start: int) -> str:
-    """The contender with the fewest mistakes on the second half of the first part; settings are chosen on its first half."""
+    """The learner with the fewest mistakes on the second half of the first part; settings are chosen on its first half."""
     result = compare(X[:start], y[:start], shuffle=False, prefix=0.5)
     return next(one.name for one in result.standings if one.name != "most frequent class")
 
@@ -185,8 +185,8 @@ def _shown(title: str, result: Comparison) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.libol", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="where the data sets are")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE.json", help="where to keep the results")
+    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="folder of the data sets")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE.json", help="file for the results")
     chosen = parser.parse_args()
     facts = environment(Options(20, False, chosen.data))
     facts["command"] = facts["command"].replace("-m benchmarks", "-m benchmarks.libol", 1)

@@ -1,6 +1,6 @@
-"""One pass of the perceptron over a file; as a program, the peak of the memory that it took: python -m benchmarks.one_pass FILE.
+"""One pass of the perceptron over a file; ``python -m benchmarks.one_pass FILE`` prints the peak memory.
 
-It imports nothing but what that needs.
+Imports only the modules that are needed for this.
 """
 
 import sys

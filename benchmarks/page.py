@@ -1,4 +1,4 @@
-"""docs/benchmarks.md, made from what is kept in benchmarks/results: python -m benchmarks page."""
+"""Generate docs/benchmarks.md from benchmarks/results: python -m benchmarks page."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -20,9 +20,9 @@ TITLES = {
 }
 OTHERS = ("accuracy", "libol", "freund_schapire", "service")
 EDGE = 0.05
-"""Ratios this near to 1 are neither win nor loss."""
+"""Ratios this close to 1 count as equal."""
 SAME = 0.001
-"""Accuracies this near to each other are the same."""
+"""Accuracies this close count as equal."""
 
 HEAD = """<!-- Made by `python -m benchmarks page` from benchmarks/results; do not edit. -->
 
@@ -74,7 +74,7 @@ def write() -> None:
 
 
 def _balance(groups: dict[str, Any]) -> str:
-    """How often we are faster, and every row where a peer is better or a bar is missed."""
+    """The numbers of rows where we are faster or slower, and every row where a peer is better or a bar is missed."""
     rows = [row for group in groups.values() for row in group["rows"] if row["ratio"] is not None]
     timed = [row for row in rows if row["unit"].startswith("s") and _is_foreign(row)]
     speeds = [_speed(row) for row in timed]
@@ -109,7 +109,7 @@ def _listed(heading: str, items: Iterable[str]) -> Iterator[str]:
 
 
 def _is_foreign(row: dict[str, Any]) -> bool:
-    """Whether the peer is other people's software that does the same, not a part of ours or a bare reading of memory."""
+    """Whether the peer is another library for the same task, not a part of ours or a plain read of memory."""
     names = ("sklearn", "river", "VW", "LIBLINEAR", "Weka", "Dask", "SciPy", "pandas")
     return bool(row["peer"].startswith(names))
 
@@ -183,7 +183,7 @@ def _setting(kept: dict[str, Any]) -> Iterator[str]:
     yield f"{kept['repeats']} pairs per ratio; load before and after {load}; {named}; commit {kept['commit']}.\n"
 
 
-# ---- what has a form of its own ----
+# ---- groups with another format ----
 
 
 def _libol(kept: dict[str, Any]) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""The peak of this process's memory."""
+"""Peak memory of this process."""
 
 import sys
 from pathlib import Path
 
 
 def peak() -> int:
-    """The peak of this process's memory. On Linux not `ru_maxrss`, which a process inherits from the one that started it."""
+    """Peak memory of this process. On Linux not `ru_maxrss`, which is inherited from the parent process."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))

@@ -1,8 +1,8 @@
-"""Every other library on the same rows: how long it takes to a model, and how good the model is on rows that it has not seen.
+"""Comparison with other libraries on the same rows: training time, and accuracy on unseen rows.
 
-Two sets: a made-up dense one, and a9a if the folder of data is given, else made-up sparse rows of its shape. The time is that of
-the fit alone, from the form that the library itself prefers: arrays, dicts, a `problem` of LIBLINEAR, an ARFF file that Weka has
-read. VW reads its own text, and we the same rows as svmlight text beside it. A library that is not there gets a row that says so.
+Two sets: a generated dense one, and a9a if the data folder is given, otherwise generated sparse rows of its shape. Only the
+fit is timed, from the preferred format of each library: arrays, dicts, a `problem` of LIBLINEAR, an ARFF file that Weka has
+read. VW reads its text format, and ours the same rows as svmlight text. A library that is not installed gets a row with a note.
 """
 
 import dataclasses
@@ -28,16 +28,16 @@ from . import data
 from .harness import Options, Row, compare, measure
 
 WEKA = Path(os.environ.get("WEKA_JAR", "/usr/share/java/weka.jar"))
-"""Weka's own file: in the Debian package `weka`, and inside the source distribution of `python-weka-wrapper3` on PyPI."""
+"""Path of Weka's JAR file, from the Debian package `weka` or the source distribution of `python-weka-wrapper3` on PyPI."""
 WEKA_ROWS = 4_000
-"""Its voted perceptron takes the square of the rows."""
+"""Fewer rows for Weka's voted perceptron, whose time grows with their square."""
 
 Accuracy = Callable[[Any], float]
 
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """Rows to learn from and rows to test on."""
+    """Training and test rows."""
 
     name: str
     X: Any
@@ -46,12 +46,12 @@ class Rows:
     y_test: Any
 
     def accuracy(self, model: Any) -> float:
-        """For everything with scikit-learn's interface."""
+        """Test accuracy of a model with the interface of scikit-learn."""
         return float(np.mean(model.predict(self.X_test) == self.y_test))
 
     @functools.cached_property
     def dicts(self) -> tuple[list[dict[Any, float]], list[dict[Any, float]]]:
-        """As river takes them: the values that are not 0."""
+        """Training and test rows as dicts of non-zero values, for river."""
         return _dicts(self.X), _dicts(self.X_test)
 
 
@@ -80,7 +80,7 @@ def _sets(options: Options) -> Iterator[Rows]:
 
 
 def _narrow(X: Any) -> Any:
-    """With the indices that scikit-learn and LIBLINEAR take."""
+    """The rows with 32-bit indices, which scikit-learn and LIBLINEAR need."""
     return csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)
 
 
@@ -93,14 +93,14 @@ def row(
     /,
     **names: str,
 ) -> Row:
-    """Time both; the accuracies stand beside the times."""
+    """Time both sides, with the accuracies."""
     made = compare(what, fit, fit_peer, options, **names)
     made.ours_score, made.peer_score = scores
     return made
 
 
 def ours(rows: Rows, learner: str, **parameters: Any) -> tuple[Callable[[], Any], float]:
-    """One pass in the given order, and how good it is."""
+    """A function that trains one pass in the given order, and the accuracy of its model."""
     parameters = {"max_iter": 1, "tol": None, "shuffle": False, **parameters}
 
     def fit() -> Any:
@@ -110,7 +110,7 @@ def ours(rows: Rows, learner: str, **parameters: Any) -> tuple[Callable[[], Any]
 
 
 def missing(name: str, package: str) -> Row | None:
-    """A row for a library that is not there."""
+    """A row for a library that is not installed, otherwise None."""
     if importlib.util.find_spec(package) is not None:
         return None
     return Row(name, note=f"{name} is not installed: pip install rosenblatt[bench]")
@@ -314,7 +314,7 @@ def against_weka(options: Options) -> Iterator[Row]:
 
 
 def _said(pattern: str, text: str) -> str:
-    """The last thing of this form, which is about the test data where there are two."""
+    """The last match; if there are two, the last one is for the test data."""
     found = re.findall(pattern, text)
     if not found:
         raise RuntimeError(f"Weka's answer must contain {pattern!r}; got {text!r}")

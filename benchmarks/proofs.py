@@ -1,4 +1,4 @@
-"""The benchmarks of the proofs: what a certificate costs, and how fast separability is decided and verified."""
+"""Benchmarks of the proofs: the cost of a certificate, and the time to decide and verify separability."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -84,7 +84,7 @@ def certify(options: Options) -> Iterator[Row]:
 
 
 def status(options: Options) -> Iterator[Row]:
-    """The status alone against SciPy's LP alone, on twenty random sets and on five real ones."""
+    """The status alone, compared with SciPy's LP, on twenty random sets and on five real ones."""
     for name, X, y in (*random_sets(), *real_sets(options.data)):
         found, peer = rosenblatt.certify(X, y, tol=None), _linear_program(X, y)()
         if not found.verify():
@@ -127,7 +127,7 @@ def committee(options: Options) -> Iterator[Row]:
 
 
 def random_sets() -> Iterator[tuple[str, Any, Any]]:
-    """Separable or not, noisy, at the threshold n = 2d where random labels turn from one to the other, sparse, ill-scaled."""
+    """Separable or not, noisy, at the threshold n = 2d where random labels stop being separable, sparse, badly scaled."""
     rng = np.random.default_rng(2024)
 
     def normal(n: int, d: int) -> Any:
@@ -172,12 +172,12 @@ def random_sets() -> Iterator[tuple[str, Any, Any]]:
 
 
 def random_csr(n: int, d: int, density: float, rng: np.random.Generator) -> Any:
-    """Rows with uniform values in random places."""
+    """Rows with uniform values at random positions."""
     return csr_matrix(random_array((n, d), density=density, rng=rng, format="csr"))
 
 
 def real_sets(folder: Path | None) -> Iterator[tuple[str, Any, Any]]:
-    """Five sets from the folder of data; none without it."""
+    """Five sets from the data folder; none without it."""
     if folder is None:
         return
     yield "a9a", *_svmlight(folder / "a9a" / "a9a")
@@ -206,7 +206,7 @@ def _without_contradictions(X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _linear_program(X: Any, y: Any) -> Callable[[], str]:
-    """Is there a w with <w, z> >= 1 for every row z = yx, or for Kesler's rows of many classes? The rows are made before."""
+    """Is there a w with <w, z> >= 1 for every row z = yx, or for Kesler's rows of many classes? The rows are made in advance."""
     classes, target = np.unique(y, return_inverse=True)
     rows = hstack([csr_matrix(X), np.ones((X.shape[0], 1))]).tocsr()
     if len(classes) == 2:

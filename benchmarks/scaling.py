@@ -1,7 +1,7 @@
-"""Training on a cluster: a group of `python -m benchmarks`.
+"""Benchmarks of training on a cluster: a group of `python -m benchmarks`.
 
-Everything runs on real clusters of processes on this machine, with one thread each; only the simulation computes, from what was
-measured here and a network that it states.
+All run on real clusters of processes on this machine with one thread each, except for the simulation, which is computed from
+rates measured here and stated properties of a network.
 """
 
 import collections
@@ -29,7 +29,7 @@ from .harness import SMALLER, Options, Row, measure
 
 NONZEROS, FEATURES, SHARDS = 75, 1_000_000, 64
 FEWER_FEATURES = 50_000
-"""As in the text of the other benchmarks."""
+"""The same as in the other benchmarks of text."""
 FILES = 8
 
 
@@ -37,7 +37,7 @@ FILES = 8
 
 
 def rows_of(seed: int, rows: int, features: int = FEATURES) -> Any:
-    """Sparse rows with frequent and rare features, and labels of which about a tenth are wrong; the same rule for every seed."""
+    """Sparse rows with frequent and rare features, and labels with about 10% noise; the same rule for every seed."""
     rng = np.random.default_rng(seed)
     indices = np.sort((features * rng.random((rows, NONZEROS)) ** 2).astype(np.int32), axis=1)
     steps = np.arange(NONZEROS, dtype=np.int32)
@@ -50,7 +50,7 @@ def rows_of(seed: int, rows: int, features: int = FEATURES) -> Any:
 
 
 def write_file(path: str, seed: int, rows: int, features: int = FEATURES) -> int:
-    """Such rows as svmlight text; a task."""
+    """Write the rows of `rows_of` as svmlight text; a task."""
     names = [f"{j}:" for j in range(1, features + 1)]
     numbers = [f"{v / 10000:.4f}" for v in range(20000)]
     with Path(path).open("w") as file:
@@ -64,7 +64,7 @@ def write_file(path: str, seed: int, rows: int, features: int = FEATURES) -> int
 
 
 def text_files(client: Any, options: Options, folder: Path, features: int) -> list[str]:
-    """Eight files, 2 GB together."""
+    """Eight files of 2 GB in total."""
     rows = options.size(2000 * (1015 if features == FEATURES else 1090)) // FILES
     names = [str(folder / f"rows-{k}.svm") for k in range(FILES)]
     client.gather([client.submit(write_file, name, k, rows, features, pure=False) for k, name in enumerate(names)])
@@ -72,7 +72,7 @@ def text_files(client: Any, options: Options, folder: Path, features: int) -> li
 
 
 def in_memory(seed: int, rows: int) -> Any:
-    """Such rows as a CSR matrix; a task."""
+    """The rows of `rows_of` as a CSR matrix; a task."""
     from scipy.sparse import csr_array
 
     indices, values, y = rows_of(seed, rows)
@@ -94,7 +94,7 @@ def workers(count: int) -> Any:
 
 
 def timed_epochs(client: Any, X: Any, epochs: int, **options: Any) -> Any:
-    """A perceptron after so many epochs, of which the first, which may compile, is not counted."""
+    """A perceptron after this number of epochs; the first, which may compile, is not counted."""
     return cluster_learners.train(rosenblatt.Perceptron(max_iter=epochs, tol=None), X, client=client, **options)
 
 
@@ -103,7 +103,7 @@ def seconds_of(model: Any) -> list[float]:
 
 
 def memory_of_worker(dask_worker: Any) -> tuple[int, int]:
-    """The peak of a worker's resident memory, and what its shards take; asked there."""
+    """Peak resident memory of a worker, and the size of its shards; runs on the worker."""
     import sys
 
     status = Path("/proc/self/status").read_text(encoding="utf-8")
@@ -116,7 +116,7 @@ def memory_of_worker(dask_worker: Any) -> tuple[int, int]:
 
 
 class Turns:
-    """Lets threads go on one after the other, round after round."""
+    """Let threads continue one after the other, in rounds."""
 
     def __init__(self, count: int) -> None:
         self._order = collections.deque(range(count))
@@ -136,9 +136,9 @@ class Turns:
 
 
 def in_turns(runs: Sequence[tuple[Any, list[str]]], epochs: int, on_epoch: Callable[[int, int], None]) -> list[Any]:
-    """Models trained on several clusters, each on its files, epoch by epoch in turns.
+    """Train on several clusters, each with its files, alternating after each epoch; return the models.
 
-    `on_epoch` is called with the place of a cluster among them and its epochs so far, before it is the next one's turn.
+    `on_epoch` is called with the index of a cluster and its number of epochs so far, before the next cluster continues.
     """
     turns = Turns(len(runs))
 
@@ -160,7 +160,7 @@ def in_turns(runs: Sequence[tuple[Any, list[str]]], epochs: int, on_epoch: Calla
 
 
 def spin(count: int) -> float:
-    """Seconds for a loop that hardly touches memory; a task."""
+    """Seconds for a loop that uses almost no memory; a task."""
     began = time.perf_counter()
     total = 0
     for number in range(count):
@@ -169,27 +169,27 @@ def spin(count: int) -> float:
 
 
 def spin_everywhere(client: Any) -> float:
-    """Seconds for so many loops that all workers are busy at once; what a loop took, over the number of workers."""
+    """Run loops on all workers at the same time; return the time of a loop divided by the number of workers."""
     addresses = list(client.nthreads())
     tasks = [client.submit(spin, 5_000_000, workers=[address], pure=False) for address in addresses]
     return max(client.gather(tasks)) / len(addresses)
 
 
 def speedup(options: Options) -> Iterator[Row]:
-    """2 workers of one thread against 1 worker of one thread: seconds for an epoch over 2 GB of svmlight text.
+    """2 workers of one thread compared with 1 worker of one thread: seconds for an epoch over 2 GB of svmlight text.
 
-    Once with the features of the other benchmarks of text, and once with a million, whose weights take 8 MB for each worker: that
-    is more than a core's own cache holds, so that there the two workers also compete for the one that they share.
+    Once with the features of the other benchmarks of text, and once with a million, whose weights take 8 MB per worker: more than
+    the private cache of a core, so that the two workers also compete for the shared cache.
 
-    Files are cut into shards as they are when nobody says how. All four clusters take turns, epoch by epoch, for several minutes:
-    neighbours on the same processor come and go within one.
+    Files are split into the default number of shards. All four clusters alternate, epoch by epoch, for several minutes, because
+    other load on the same processor changes within a minute.
     """
     sets = (FEWER_FEATURES, FEATURES)
     epochs = 4 if options.quick else 61
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rosenblatt-bench-")))
         files = []
-        with workers(2) as client:  # not those whose memory is looked at
+        with workers(2) as client:  # not the workers whose memory is measured
             for features in sets:
                 (folder / str(features)).mkdir()
                 files.append(text_files(client, options, folder / str(features), features))
@@ -247,7 +247,7 @@ def _speedup(what: str, one: Any, two: Any, peaks: list[tuple[int, int]]) -> Ite
 
 
 def _share(what: str, shares: list[float], bar: float | None = None) -> Row:
-    """A share of the epoch, in per cent."""
+    """A share of the epoch in percent."""
     percent = [100 * share for share in shares]
     median = float(np.median(percent))
     low, high = np.percentile(percent, (25, 75)).tolist()
@@ -280,7 +280,7 @@ def overhead(options: Options) -> Iterator[Row]:
 
 
 def adult(folder: Path) -> Any:
-    """The training and the test part of a9a, with the same number of columns."""
+    """The training and test parts of a9a, with the same number of columns."""
     parts = [rosenblatt.read(folder / "a9a" / name) for name in ("a9a", "a9a.t")]
     width = max(X.shape[1] for X, _ in parts)
     for X, _ in parts:
@@ -383,7 +383,7 @@ def _dense_block(seed: int, rows: int, features: int) -> Any:
 
 
 def _blocks(client: Any, da: Any, rows: int, blocks: int, features: int) -> Any:
-    """Dask arrays that lie on the workers."""
+    """Dask arrays on the workers."""
     import dask
 
     pairs = [dask.delayed(_dense_block, nout=2)(k, rows, features) for k in range(blocks)]
@@ -401,27 +401,27 @@ def _blocks(client: Any, da: Any, rows: int, blocks: int, features: int) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """A stated network: seconds before a message's first byte, bytes a second of a link, seconds of the scheduler for a task."""
+    """A stated network: latency of a message in seconds, bandwidth in bytes per second, scheduler time per task in seconds."""
 
     latency: float = 0.5e-3
     bandwidth: float = 1.25e9  # 10 Gbit/s
-    task: float = 1e-3  # what Dask's documentation says
+    task: float = 1e-3  # from Dask's documentation
 
 
 CHANGED = 0.05
-"""Where changes are sparse: the share of the weights that an epoch changes; stated, not measured."""
+"""Share of the weights that an epoch changes if changes are sparse; stated, not measured."""
 
 
 def epoch_seconds(
     workers_: int, text_bytes: float, features: float, changed: float, rate: float, mix: float, network: Network
 ) -> dict[str, float]:
-    """The time of an epoch by its parts.
+    """Time of an epoch by its parts.
 
-    Learning: the text's non-zeros (13.5 bytes each) over `rate` for each worker. Mixing: `mix` seconds for each feature of each
-    shard of a worker; shards are of 64 MiB, 4,096 of them at most, but no fewer than workers. Traffic: sums go up a tree that
-    joins two at a time and weights come down one in which each who has them hands them on, with the client at the root; a level
-    takes the latency and the bytes over the bandwidth. Bytes: 8 for each feature, or 12 for each that has changed, whichever is
-    less. The scheduler handles a task for every sixteen shards, or for every worker, and one for every sum.
+    Learning: the text's non-zeros (13.5 bytes each) over `rate` for each worker. Mixing: `mix` seconds per feature for each
+    shard of a worker; shards have 64 MiB, with at most 4,096 shards, but at least one per worker. Traffic: sums go up a binary
+    tree, and weights go down a tree in which each worker forwards them, with the client at the root; a level takes the latency
+    plus the bytes over the bandwidth. Bytes: 8 per feature, or 12 per changed feature, whichever is less. The scheduler handles
+    a task for every sixteen shards, or for every worker, and one for every sum.
     """
     shards = max(float(workers_), min(float(MOST), text_bytes / SHARD_BYTES))
     learning = text_bytes / 13.5 / (rate * workers_)
@@ -438,7 +438,7 @@ COUNTS = (1, 3, 10, 30, 100, 300, 1000)
 
 
 def simulated(rate: float, mix: float) -> dict[tuple[float, float, bool], dict[int, dict[str, float]]]:
-    """The parts of an epoch by terabytes, features and whether changes travel sparsely, then by workers."""
+    """The parts of an epoch, by terabytes, features and whether changes are sent as sparse arrays, then by workers."""
     return {
         (terabytes, features, sparse): {
             count: epoch_seconds(count, terabytes * 1e12, features, CHANGED if sparse else 1.0, rate, mix, Network())
@@ -463,7 +463,7 @@ def simulation(options: Options) -> Iterator[Row]:
 
 
 def _crossing(terabytes: float, features: float, share: float, rate: float, mix: float, network: Network) -> int | None:
-    """The number of workers from which on traffic takes longer than learning."""
+    """The number of workers from which traffic takes longer than learning."""
     for count in np.unique(np.round(np.logspace(0, 5, 400)).astype(int)).tolist():
         parts = epoch_seconds(count, terabytes * 1e12, features, share, rate, mix, network)
         if parts["traffic"] > parts["learning"]:
@@ -473,7 +473,7 @@ def _crossing(terabytes: float, features: float, share: float, rate: float, mix:
 
 @functools.cache
 def measured_rates(options: Options) -> tuple[float, float]:
-    """What the simulation needs: non-zeros learned a second, and seconds of mixing for a feature of a shard."""
+    """Rates for the simulation: non-zeros learned per second, and seconds of mixing per feature of a shard."""
     from rosenblatt.dask._epochs import Order, Recipe, learn_shards
     from rosenblatt.dask._mixing import coordinates_of
     from rosenblatt.dask._shards import Shard

@@ -1,7 +1,7 @@
-"""How fast the service is, and whether it loses anything: `python -m benchmarks.service pairs|batches|endurance|kill`.
+"""Speed and crash safety of the service: `python -m benchmarks.service pairs|batches|endurance|kill`.
 
-All traffic stays on 127.0.0.1 and is bounded in time or count. Results are printed as JSON; with --keep the last one of each kind
-is kept in benchmarks/results/service.json, from which `python -m benchmarks page` takes it.
+All traffic stays on 127.0.0.1 and is limited in time or count. Results are printed as JSON; with --keep the last one of each kind
+is saved in benchmarks/results/service.json, which `python -m benchmarks page` reads.
 """
 
 import argparse
@@ -22,7 +22,7 @@ KEPT = Path(__file__).parent / "results" / "service.json"
 
 
 def examples(count, features=20, seed=0):
-    """Examples with numbers whose label depends on them."""
+    """Numeric examples with labels that depend on them."""
     rng = random.Random(seed)
     for _ in range(count):
         x = {f"f{n}": round(rng.gauss(0, 1), 4) for n in range(features)}
@@ -30,7 +30,7 @@ def examples(count, features=20, seed=0):
 
 
 async def pairs(port, seconds, connections, model=b"bench"):
-    """Predict and reveal on so many connections for so long; the times of all requests."""
+    """Predict and reveal on this number of connections for this time; return the times of all requests."""
     pool = [(json.dumps(x), label) for x, label in examples(2000)]
     times, done, number = [], 0, iter(range(1 << 60))
     stop = time.perf_counter() + seconds
@@ -59,7 +59,7 @@ async def pairs(port, seconds, connections, model=b"bench"):
 
 
 async def batches(port, seconds, connections, model=b"bench", size=1000):
-    """Learn batches as JSON lines for so long."""
+    """Learn batches as JSON lines for this time."""
     pool = [json.dumps({"features": x, "label": label}) for x, label in examples(5 * size)]
     bodies = ["\n".join(pool[k * size : (k + 1) * size]).encode() for k in range(5)]
     stop, done = time.perf_counter() + seconds, 0
@@ -116,14 +116,14 @@ def measure_batches(server, arguments):
 
 
 def fill(server, events):
-    """Single events, many connections: as many rows in the log."""
+    """Fill the log with single events over many connections."""
     while (have := server.get("/v1/models/bench")[1]["sequence"]) < events:
         rate = 2000.0
         run(pairs(server.port, min(60.0, max(1.0, (events - have) / 2 / rate)), 64))
 
 
 def measure_endurance(server, arguments):
-    """Memory along many pairs; then kill -9, and the time of the next start until it is ready."""
+    """Memory during many pairs; then kill -9, and the time until the service is ready again."""
     server.post("/v1/models/bench", {"algorithm": arguments.algorithm})
     memory = []
     for step in range(1, 11):
@@ -147,7 +147,7 @@ def measure_endurance(server, arguments):
 
 
 def keep(name, result):
-    """Keep a result beside those of other measurements."""
+    """Save a result next to those of other measurements."""
     setting = environment(Options(1, False, None))
     setting["command"] = setting["command"].replace("benchmarks", "benchmarks.service", 1)
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
@@ -166,8 +166,8 @@ def main():
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--times", type=int, default=200)
-    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
-    parser.add_argument("--folder", help="where the SQLite file goes; a folder of its own by default")
+    parser.add_argument("--keep", action="store_true", help="save the result in benchmarks/results")
+    parser.add_argument("--folder", help="folder of the SQLite file; by default a temporary one")
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="rosenblatt-bench-", dir=arguments.folder))
     database = Postgres() if arguments.store == "postgresql" else None

@@ -1,6 +1,6 @@
-"""What would be missing or broken in the documentation: each check gives a sentence for each thing it finds.
+"""Checks for missing or broken parts of the documentation: each yields one sentence per problem.
 
-The build warns of each, which fails it. Those that need no built pages are run by the tests, too.
+The build reports each problem as a warning, which fails it. The tests run the checks that need no built pages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rosenblatt.cli import app as commands
 DOCS = Path(__file__).resolve().parent
 SOURCES = DOCS.parent / "src" / "rosenblatt"
 
-# What every page of a learner has, in this order.
+# Sections of every page of a learner, in this order.
 SECTIONS = ["Rule", "Use", "Its bound", "Departures", "On real data"]
 
 
@@ -42,7 +42,7 @@ def learner_pages() -> Iterator[str]:
 
 
 def command_pages() -> Iterator[str]:
-    """Commands that the guide or the reference of the command line leaves out."""
+    """Commands that are missing from the guide or the reference of the command line."""
     guide = (DOCS / "command_line.md").read_text(encoding="utf-8")
     reference = (DOCS / "command_reference.md").read_text(encoding="utf-8")
     group: Any = typer.main.get_command(commands)
@@ -68,7 +68,7 @@ def public_names(described: Container[str]) -> Iterator[str]:
 
 
 class _Links(html.parser.HTMLParser):
-    """The places of a page that can be linked to, and what it links to and shows."""
+    """Anchors, links and images of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class _Links(html.parser.HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        """Note them."""
+        """Record anchors, links and images."""
         for name, value in attributes:
             if name in ("id", "name") and value:
                 self.anchors.add(value)
@@ -86,7 +86,7 @@ class _Links(html.parser.HTMLParser):
 
 
 def links(root: Path) -> Iterator[str]:
-    """Links among the pages below a folder that lead nowhere."""
+    """Broken links among the pages below a folder."""
     pages = {page: _Links(page.read_text(encoding="utf-8")) for page in sorted(root.rglob("*.html"))}
     for page, parsed in pages.items():
         for link in sorted(parsed.links):
@@ -99,4 +99,4 @@ def links(root: Path) -> Iterator[str]:
             if not target.exists():
                 yield f"{page.relative_to(root)} links to {link}, which does not exist"
             elif target in pages and parts.fragment and parts.fragment not in pages[target].anchors:
-                yield f"{page.relative_to(root)} links to {link}, which has no such place"
+                yield f"{page.relative_to(root)} links to {link}, which has no such anchor"

@@ -1,7 +1,7 @@
-"""The learners side by side on two data sets that ship with scikit-learn: python docs/compare_learners.py.
+"""Compare the learners on two data sets that ship with scikit-learn: python docs/compare_learners.py.
 
 The accuracy on a held-out quarter in percent, mean and standard deviation of ten splits. Features are scaled to [-1, 1] on the
-training part. Settings that are not shown are the defaults. `benchmarks/results/accuracy.json` keeps the numbers, and the
+training part. Settings that are not shown are the defaults. `benchmarks/results/accuracy.json` stores the numbers, and the
 pages of the learners show them.
 """
 
@@ -60,7 +60,7 @@ for name in learners.classes():
 
 
 def main() -> None:
-    """Print a line for each learner and keep all of them."""
+    """Print a line for each learner and save all of them."""
     splits = StratifiedShuffleSplit(10, test_size=0.25, random_state=0)
     data = {"breast cancer": load_breast_cancer(return_X_y=True), "digits": load_digits(return_X_y=True)}
     rows = []

@@ -26,7 +26,7 @@ RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
 LOGGER = logging.getLogger(__name__)
 
 
-# --- tables and texts that are made anew in each build ---------------------------------------------------------------
+# --- tables and texts that are made in each build --------------------------------------------------------------------
 
 
 class _Table(SphinxDirective):
@@ -37,7 +37,7 @@ class _Table(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """Create the table, and note its files, so that the page is built again when the numbers change."""
+        """Create the table, and record its files, so that the page is built again when the numbers change."""
         results: dict[str, Any] = {}
         for name in self.files:
             path = RESULTS / name
@@ -142,7 +142,7 @@ class FreundSchapire(_Table):
 
 
 def _parsed(directive: SphinxDirective, lines: list[str], source: str) -> list[nodes.Node]:
-    """What these lines of Markdown become on the page."""
+    """Parse lines of Markdown into nodes of the page."""
     holder = nodes.Element()
     directive.state.nested_parse(StringList(lines, source=source), 0, holder)
     children: list[nodes.Node] = holder.children
@@ -172,7 +172,7 @@ class Learners(SphinxDirective):
 
 
 class LearnerReference(SphinxDirective):
-    """``{learner-reference}``: the docstrings of all learners, and of the methods that one of them has of its own."""
+    """``{learner-reference}``: the docstrings of all learners, and of the methods that only one of them has."""
 
     def run(self) -> list[nodes.Node]:
         """One class after the other."""
@@ -211,7 +211,7 @@ class CommandHelp(SphinxDirective):
         return [nodes.literal_block(text, text, language="text")]
 
 
-# --- what fails the build --------------------------------------------------------------------------------------------
+# --- checks that fail the build --------------------------------------------------------------------------------------
 
 
 def _warn(problems: Iterator[str]) -> None:
@@ -220,18 +220,18 @@ def _warn(problems: Iterator[str]) -> None:
 
 
 def before(app: Sphinx) -> None:
-    """Check that there is a page for everything that needs one."""
+    """Check that every learner and command has a page."""
     _warn(checks.learner_pages())
     _warn(checks.command_pages())
 
 
 def between(app: Sphinx, env: BuildEnvironment) -> None:
-    """Check that every public name has been described."""
+    """Check that every public name is described."""
     _warn(checks.public_names(env.domaindata["py"]["objects"]))
 
 
 def after(app: Sphinx, exception: Exception | None) -> None:
-    """Check the links of the pages as they were written."""
+    """Check the links of the written pages."""
     if exception is None and app.builder.format == "html":
         _warn(checks.links(Path(app.outdir)))
 

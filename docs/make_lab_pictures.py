@@ -1,4 +1,4 @@
-"""The pictures of the lab's page: python -m docs.make_lab_pictures writes them into docs/_static. Needs Chromium."""
+"""Make the pictures of the page on the lab: python -m docs.make_lab_pictures writes them to docs/_static. Needs Chromium."""
 
 import io
 import threading

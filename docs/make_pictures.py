@@ -1,4 +1,4 @@
-"""The pictures of the documentation: python docs/make_pictures.py writes them into docs/_static."""
+"""Make the pictures of the documentation: python docs/make_pictures.py writes them to docs/_static."""
 
 import json
 import types
@@ -24,7 +24,7 @@ def save(display: object, name: str) -> None:
 
 
 def scaling() -> object:
-    """Epochs on up to 1,000 workers, as `benchmarks.scaling` computes them from what it has measured."""
+    """Epochs on up to 1,000 workers, computed by `benchmarks.scaling` from its measurements."""
     import matplotlib.pyplot as plt
 
     from benchmarks.scaling import simulated

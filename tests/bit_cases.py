@@ -1,11 +1,11 @@
-"""The training runs whose results must stay the same bit for bit, and a short record of each result.
+"""Training runs whose results must stay the same bit for bit, and a short record of each result.
 
 `tests/test_bits.py` compares the records with those in `tests/bits.json`. `tools/compare_bits.py` compares two versions of the
-library with each other on one machine, with more runs and without rounding. Only public names of the library are used here, so
+library on the same machine, with more runs and without rounding. This file uses only public names of the library, so
 that the same file runs with every version.
 """
 
-# ruff: noqa: N802 - a rule is named like the class that it becomes
+# ruff: noqa: N802 - a rule has the name of the class that is made from it
 
 import argparse
 import dataclasses
@@ -35,7 +35,7 @@ WHOLE_SET = ("PocketPerceptron", "BatchPerceptron")
 """Learners without `partial_fit` and `learn_one`."""
 
 
-# ---- rules as a user would write them, one for each kind of loop ----
+# ---- user-defined rules, one for each kind of loop ----
 
 
 @rb.rule(target=1.0)
@@ -46,7 +46,7 @@ def Careful(margin, sq_norm, C=0.1):
 
 @rb.rule(readout="vote", target=0.0)
 def Voting(margin, eta0=0.5):
-    """The perceptron, read out by a vote."""
+    """The perceptron with a vote as its readout."""
     return eta0 if margin <= 0 else 0.0
 
 
@@ -75,7 +75,7 @@ OWN_RULES = {"Careful": Careful, "Voting": Voting, "Doubting": Doubting, "Shrink
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """Examples to learn from, and others to predict."""
+    """Training examples and test examples."""
 
     X: Any
     y: Any
@@ -84,14 +84,14 @@ class Data:
 
 @functools.cache
 def data(name: str, folder: str = "") -> Data:
-    """The data set of this name; one of real numbers, of whole numbers or of -1 and +1."""
+    """The data set of this name: real numbers, whole numbers, or -1 and +1."""
     kind, _, part = name.partition(" ")
     if kind == "a9a":
         return _a9a(folder, part)
     if kind == "noise":
         return _noise(int(part))
     X, y = load_digits(return_X_y=True)
-    # Division by 17 leaves a remainder in every number: another order of summation then gives other bits.
+    # 1/17 is not exact in binary: another order of summation gives other bits.
     X = {"digits": X / 17.0, "whole": X, "signs": np.where(X > 8, 1.0, -1.0)}[kind]
     if part == "two":
         X, y = X[np.isin(y, (3, 8))], y[np.isin(y, (3, 8))]
@@ -101,7 +101,7 @@ def data(name: str, folder: str = "") -> Data:
 
 
 def _noise(classes: int) -> Data:
-    """Whole numbers divided by 7 in thirteen columns, some of them 0; no hyperplane separates the classes."""
+    """Whole numbers divided by 7 in thirteen columns, some of them 0; the classes are not linearly separable."""
     random = np.random.RandomState(classes)
     y = random.randint(0, classes, 120)
     X = random.randint(-9, 10, (120, 13)) + random.randint(-3, 4, (classes, 13))[y]
@@ -118,7 +118,7 @@ def _a9a(folder: str, part: str) -> Data:
 
 @functools.cache
 def worked_examples() -> dict[str, Any]:
-    """The examples that lecture notes work out by hand, under their names."""
+    """The examples worked out by hand in lecture notes, by name."""
     text = (Path(__file__).parent / "data" / "worked_examples.json").read_text(encoding="utf-8")
     return {example["name"]: example for example in json.loads(text)["binary_passes"]}
 
@@ -131,8 +131,8 @@ class Case:
     """One training run.
 
     `how` is "fit", "fit twice", "partial_fit", "classes arrive", "one by one" or "dicts". `rows` is "dense", "columns" (stored
-    column by column), "csr" or "csr64" (with indices of 64 bits). `start` says whether starting weights are given, `weighted`
-    whether each example has a weight of its own. The results of a case that is not `portable` may depend on the kind of CPU.
+    column by column), "csr" or "csr64" (with 64-bit indices). `start` is whether starting weights are given, `weighted`
+    whether the examples have weights. The results of a case that is not `portable` may depend on the kind of CPU.
     """
 
     data: str
@@ -146,7 +146,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What is special about this case, in words."""
+        """Description of what is special about this case."""
         words = [self.data, self.how, self.rows, self.dtype]
         words = [word for word in words if word not in ("fit", "dense", "float64")]
         words += ["start weights"] * self.start + ["sample weights"] * self.weighted
@@ -158,7 +158,7 @@ FIXED = {"max_iter": 4, "tol": None}
 
 
 def cases(learner: str, folder: str = "") -> dict[str, Case]:
-    """All cases of a learner under their names; those on a9a if the folder with that file is given."""
+    """All cases of a learner by name; with those on a9a if the folder of that file is given."""
     if learner == "KernelPerceptron":
         found = [*_kernel_cases(), *(_kernel_a9a_cases() if folder else [])]
     elif learner in OWN_RULES:
@@ -172,12 +172,12 @@ def cases(learner: str, folder: str = "") -> dict[str, Case]:
 
 
 def _for_batches(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters without `tol`, which the batch perceptron does not have, and with fewer epochs than its 1000."""
+    """Parameters for the batch perceptron: without `tol`, which it does not have, and fewer epochs than its default of 1000."""
     return {name: value for name, value in {"max_iter": 30, **parameters}.items() if name != "tol"}
 
 
 def _possible(learner: str, case: Case) -> bool:
-    """Whether a learner has these parameters, can learn in this way, and takes so many classes."""
+    """Whether a learner has these parameters, supports this way of learning, and supports this number of classes."""
     known = estimator(learner).get_params()
     streaming = case.how not in ("fit", "fit twice")
     many = case.data.endswith(("ten", "three", " 3"))
@@ -189,7 +189,7 @@ def _possible(learner: str, case: Case) -> bool:
 
 
 def _linear_cases(learner: str) -> list[Case]:
-    """What is tried with every linear learner."""
+    """Cases for every linear learner."""
     kind = {"VotedPerceptron": "whole", "Winnow": "signs"}.get(learner, "digits")
     two, three, ten = f"{kind} two", f"{kind} three", f"{kind} ten"
     noise_two, noise_three = ("noise 2", "noise 3") if kind == "digits" else (two, three)
@@ -263,11 +263,11 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "ParallelPerceptron": [{"n_perceptrons": 3, "random_state": 4}, {"eta": 0.05, "gamma": 0.3, "mu": 0.8}],
 }  # fmt: skip
-"""Parameters of a learner's own, to be tried on a few sets each."""
+"""Parameters that only one learner has, tested on a few data sets each."""
 
 
 def _own_cases(learner: str) -> list[Case]:
-    """What is tried with the parameters of a learner's own."""
+    """Cases for the parameters that only this learner has."""
     kind = {"VotedPerceptron": "whole", "Winnow": "signs"}.get(learner, "digits")
     found = []
     for parameters in VARIANTS.get(learner, []):
@@ -284,7 +284,7 @@ def _own_cases(learner: str) -> list[Case]:
 
 
 def _rule_cases(kind: str) -> list[Case]:
-    """What is tried with a rule of the user's own."""
+    """Cases for a user-defined rule."""
     two, ten = f"{kind} two", f"{kind} ten"
     return [
         *(Case(data_, FIXED, rows=rows) for data_ in (two, ten) for rows in ("dense", "csr")),
@@ -302,7 +302,7 @@ def _worked_cases(learner: str) -> list[Case]:
         settings = {"on_zero": example["on_zero"], "fit_intercept": example["fit_intercept"], "shuffle": False}
         if not any(example["init"]) and example["on_zero"] == "keep":
             continue  # weights of 0 would stay 0
-        start = any(example["init"]) and learner not in ("ParallelPerceptron", "Winnow")  # these take no such weights
+        start = any(example["init"]) and learner not in ("ParallelPerceptron", "Winnow")  # these do not accept them
         known = estimator(learner).get_params()
         settings = {key: value for key, value in settings.items() if key in known}
         found.append(Case(f"worked {name}", {**settings, "max_iter": 3, "tol": None}, start=start))
@@ -310,7 +310,7 @@ def _worked_cases(learner: str) -> list[Case]:
 
 
 def _kernel_cases() -> list[Case]:
-    """The kernel perceptron; whole numbers make the kernel values exact on every CPU."""
+    """Cases for the kernel perceptron; with whole numbers the kernel values are exact on every CPU."""
     two, three, ten = "whole two", "whole three", "whole ten"
     square, gauss = {"degree": 2}, {"kernel": "rbf", "gamma": 0.002}
     found = [Case(ten, {**FIXED, "multiclass": scheme}) for scheme in ("max", "all", "ovr")]
@@ -355,7 +355,7 @@ def _kernel_cases() -> list[Case]:
 
 
 def _a9a_cases(learner: str) -> list[Case]:
-    """30,000 sparse rows with two classes."""
+    """Cases on a9a: 30,000 sparse rows with two classes."""
     found = [Case("a9a", {**FIXED, **parameters}, rows="csr") for parameters in [{}, *VARIANTS.get(learner, [])]]
     return [
         *found,
@@ -379,7 +379,7 @@ def _kernel_a9a_cases() -> list[Case]:
 
 
 def estimator(learner: str, **parameters: Any) -> Any:
-    """A new learner of the library, or one made from a rule of this file."""
+    """A new learner of the library, or one made from a rule in this file."""
     if parameters.get("kernel") == "own":
         parameters["kernel"] = _own_kernel
     return (OWN_RULES.get(learner) or getattr(rb, learner))(**parameters)
@@ -390,7 +390,7 @@ def _own_kernel(A: Any, B: Any) -> Any:
 
 
 def _prepared(X: Any, case: Case) -> Any:
-    """A matrix in the form that a case asks for."""
+    """The matrix in the form that the case needs."""
     if case.parameters.get("kernel") == "precomputed":
         return X
     if case.rows.startswith("csr"):
@@ -410,8 +410,8 @@ def _as_dicts(X: Any) -> list[dict[str, float]]:
 def record(learner: str, case: Case, folder: str = "", exact: bool = False) -> dict[str, Any]:
     """Run a case and describe the result in a few short values.
 
-    Arrays are given by the first 16 digits of a hash of their bytes. Without `exact`, what depends on the kind of CPU or on the
-    C library is rounded first, or left out: see `_rounded` and `_scores_are_exact`.
+    Arrays are represented by the first 16 digits of a hash of their bytes. Without `exact`, values that depend on the kind of CPU
+    or on the C library are rounded first, or left out: see `_rounded` and `_scores_are_exact`.
     """
     if case.data.startswith("worked "):
         return _worked_record(learner, case, exact)
@@ -431,7 +431,7 @@ def record(learner: str, case: Case, folder: str = "", exact: bool = False) -> d
         X, X_new = _as_dicts(X[:150]), _as_dicts(X_new)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("error")
-        warnings.simplefilter("always", UserWarning)  # training that stopped too early, a vote that is full
+        warnings.simplefilter("always", UserWarning)  # training stopped too early, or a vote is full
         guesses = _learn(model, case, X, y, weight)
         told = sorted({warning.category.__name__ for warning in said})
     result = _describe(learner, case, model, X_new, exact)
@@ -441,7 +441,7 @@ def record(learner: str, case: Case, folder: str = "", exact: bool = False) -> d
 
 
 def _learn(model: Any, case: Case, X: Any, y: Any, weight: Any) -> list[Any] | None:
-    """Let the model learn in the way that the case says; give the predictions of a stream."""
+    """Train the model as the case describes; return the predictions made on a stream."""
     if case.how in ("one by one", "dicts"):
         rows = X if case.how == "dicts" else X[:150]
         return [_plain(model.learn_one(x, label)) for x, label in zip(rows, y.tolist())]
@@ -473,14 +473,14 @@ def _learn(model: Any, case: Case, X: Any, y: Any, weight: Any) -> list[Any] | N
 
 
 def _plain(label: Any) -> Any:
-    """A label that JSON can hold."""
+    """Convert a label to a type that JSON supports."""
     return label.item() if isinstance(label, np.generic) else label
 
 
 def _worked_record(learner: str, case: Case, exact: bool) -> dict[str, Any]:
     example = worked_examples()[case.data.removeprefix("worked ")]
     X, y = np.array(example["X"], dtype=float), np.array(example["y"])
-    # Two rows of weight 0 make both classes known where a source has examples of one class only.
+    # Two rows of weight 0 make both classes known where the source has examples of only one class.
     X, y = np.vstack([X, np.zeros((2, X.shape[1]))]), np.append(y, [-1, 1])
     options: dict[str, Any] = {"sample_weight": np.append(np.ones(len(y) - 2), [0.0, 0.0])}
     if case.start:
@@ -527,7 +527,7 @@ def _describe(learner: str, case: Case, model: Any, X_new: Any, exact: bool) -> 
 
 
 def _votes(model: Any) -> tuple[Any, ...]:
-    """What a vote remembers."""
+    """The stored weight vectors of a vote."""
     rows = model.support_
     return rows.toarray() if sp.issparse(rows) else rows, model.dual_coef_, model.mistake_rows_, model.survived_
 
@@ -535,8 +535,8 @@ def _votes(model: Any) -> tuple[Any, ...]:
 def _scores_are_exact(learner: str, case: Case) -> bool:
     """Whether scores are the same on every CPU.
 
-    Linear learners add up in a fixed order. Matrix products, which give the scores of votes and of the kernel perceptron, do
-    not: these scores are the same if all numbers are whole ones, which leave nothing to round.
+    Linear learners sum in a fixed order. Matrix products, which give the scores of votes and of the kernel perceptron, do
+    not: these scores are the same only if all numbers are whole, because then nothing is rounded.
     """
     if learner != "KernelPerceptron":
         return not (learner == "VotedPerceptron" and case.data.startswith("noise"))
@@ -557,9 +557,9 @@ def _same(numbers: Any) -> Any:
 
 
 def _rounded(numbers: Any) -> Any:
-    """Nine digits of the largest number: exponentials and random normal numbers depend on the C library in their last bits.
+    """Round to nine digits of the largest number: the last bits of exponentials and normal numbers depend on the C library.
 
-    More digits would not find more mistakes, but a number that lies next to a limit of rounding more often.
+    More digits would not find more errors, but more numbers would be close to a rounding limit.
     """
     largest = float(np.abs(numbers).max(initial=0.0)) or 1.0
     return np.round(np.asarray(numbers, dtype=np.float64) / largest, 9) + 0.0
@@ -578,7 +578,7 @@ def _hash_labels(labels: list[Any]) -> str:
 
 
 def main() -> None:
-    """Print all records without rounding as JSON, with the place of the library that made them."""
+    """Print all records without rounding as JSON, with the path of the library that made them."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--data", default="", help="a folder with the file a9a, for more cases")
     chosen = parser.parse_args()

@@ -7,12 +7,12 @@ from hypothesis import settings
 
 from tests.helpers import AVERAGED, FAST, LOOPS
 
-# The first call of a kernel compiles it, so the time of one example says nothing.
+# The first call of a kernel compiles it, so the time of a single example is meaningless.
 settings.register_profile("rosenblatt", deadline=None, max_examples=10 if FAST else 100)
 settings.load_profile("rosenblatt")
 
 LATE = ("lab", "cli", "dask", "serve")
-"""Folders whose tests start processes: these find the kernels on disk if the others, which compile them, have come first."""
+"""Folders whose tests start processes. They run last, when the other tests have compiled the kernels to the disk cache."""
 
 SLOW = (
     "cli/test_commands.py",
@@ -28,23 +28,23 @@ SLOW = (
     "test_bits.py",
     "test_docs.py",
 )
-"""What `make fast` leaves out as a whole: processes, clusters and servers, every fault with every learner, every page. Every
-folder of the package has tests that it runs."""
+"""Files that `make fast` skips: processes, clusters and servers, every fault with every learner, every page. Some tests of every
+folder of the package still run."""
 
 
-EARLY = ("test_rows_in_batches_are_learned_as_one_by_one", "test_many_records_at_once_are_learned_as_one_by_one")
-"""Tests that compile every kind of loop. Run first, with one learner of each kind, they let several processes compile different
-loops at the same time, and all other tests find them on disk."""
+EARLY = ("test_batches_of_rows_equal_single_rows", "test_batches_of_records_equal_single_records")
+"""Tests that compile every kind of loop. They run first, with one learner of each kind, so that parallel processes compile
+different loops and all other tests find them in the disk cache."""
 
 
 def _needs_loops_in_float32(item):
-    """Whether a test compiles loops of another kind than the simplest once more for float32; `make fast` leaves that out."""
+    """Whether a test compiles additional loops for float32, which `make fast` skips."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     return "float32" in map(str, parameters.values()) and parameters.get("name") != "Perceptron"
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the slow tests, and bring all into that order."""
+    """Mark the slow tests and sort all tests."""
     paths = {item: item.path.relative_to(Path(__file__).parent) for item in items}
     top = {item: path.parts[0] for item, path in paths.items()}
     for item in items:

@@ -1,7 +1,7 @@
-"""Processes that start in a moment: they are forked from one that has already imported the library and loaded its machine code.
+"""Processes that start quickly, forked from one that has already imported the library and loaded its machine code.
 
-For tests that need a process to kill or to stop, or several at once. What is promised about the start of a process, such as what
-it imports, is tested with `subprocess`.
+For tests that kill or stop a process, or need several. Tests of the start of a process itself, such as the modules
+that it imports, use `subprocess`.
 """
 
 import functools
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 
 class _Descriptor:
-    """A file descriptor that is handed on to the new process."""
+    """A file descriptor that is passed to the new process."""
 
     def __init__(self, number):
         self.number = number
@@ -32,7 +32,7 @@ class _Descriptor:
 
 
 def _run(module, arguments, environment, errors):
-    """Be the program in this process."""
+    """Run the program in this process."""
     os.environ.clear()
     os.environ.update(environment)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -51,7 +51,7 @@ def _run(module, arguments, environment, errors):
 
 @functools.cache
 def _context():
-    """The process that all others are forked from; `tests.warm` is what it imports."""
+    """The process from which all others are forked; it imports `tests.warm`."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.warm"])
     before = os.environ.get("PYTHONPATH")
@@ -66,16 +66,16 @@ def _context():
 
 
 class Forked:
-    """``python -m module arguments`` with the methods of `subprocess.Popen` that tests use.
+    """``python -m module arguments`` with the methods of `subprocess.Popen` that the tests use.
 
     Parameters
     ----------
     module : str
         The program.
     arguments : sequence of str
-        What it is given.
+        Its arguments.
     read_errors : bool, default=False
-        Whether `stderr` is a file to read; otherwise all output is dropped.
+        Whether `stderr` can be read; otherwise all output is discarded.
     """
 
     def __init__(self, module, arguments, read_errors=False):

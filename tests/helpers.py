@@ -1,4 +1,4 @@
-"""What several test files share: the learners, random problems, and everything that a model remembers."""
+"""Shared by several test files: the learners, random problems, and the complete state of a model."""
 
 import contextlib
 import copy
@@ -20,7 +20,7 @@ from rosenblatt import learners
 from tests import oracles
 
 FAST = os.environ.get("ROSENBLATT_TESTS") == "fast"
-"""Whether this is `make fast`, which tries a tenth of the random examples."""
+"""Whether this is `make fast`, which runs a tenth of the random examples."""
 
 SCHEMES = ("max", "all", "uniform", "proportional", "ovr")
 ON_ZERO = ("update", "positive", "keep")
@@ -54,7 +54,7 @@ WHOLE_SET = {
     "BatchPerceptron-line-search": rb.BatchPerceptron(max_iter=20, variant="line-search"),
 }
 OF_THEIR_OWN = {"KernelPerceptron", "ParallelPerceptron"}
-"""Learners that have no weight for each feature and class, and tests of their own."""
+"""Learners without one weight per feature and class; they have their own tests."""
 
 _NAMED = {type(model).__name__ for model in (STREAMING | WHOLE_SET).values()}
 for _name in sorted(set(learners.classes()) - OF_THEIR_OWN - _NAMED):
@@ -64,30 +64,30 @@ for _name in sorted(set(learners.classes()) - OF_THEIR_OWN - _NAMED):
     if "covariance" in inspect.signature(_learner).parameters:
         _models[f"{_name}-full"] = _learner(covariance="full")
 LEARNERS = STREAMING | WHOLE_SET
-"""One or more of every class, those that are not named above with their defaults. Use `sklearn.base.clone`."""
+"""One or more learners of every class, with default parameters if not listed above. Use `sklearn.base.clone`."""
 
 SECOND_ORDER = {
     name: model for name, model in LEARNERS.items() if "variance" in inspect.signature(model._step).parameters
 }
-"""Those that keep a variance for each weight."""
+"""Learners that keep a variance for each weight."""
 
 ONE_OF_EACH = {type(model).__name__: name for name, model in reversed(LEARNERS.items())}.values()
-"""One name for each class, for what does not depend on parameters."""
+"""One name for each class, for tests that do not depend on parameters."""
 
 LOOPS = ("Perceptron", "Winnow-balanced", "ALMA", "AROW", "AROW-full")
-"""One name for each kind of loop, for what the loops promise and not the rules, such as float32."""
+"""One name for each kind of loop, for tests of the loops rather than the rules, such as float32."""
 
 AVERAGED = ("AveragedPerceptron", "ROMMA-aggressive", "SCW-II")
 """One name for each kind of loop with averages."""
 
 
 def examples(count):
-    """Try so many random examples."""
+    """Number of random examples to run."""
     return settings(max_examples=max(3, count // 10) if FAST else count)
 
 
 def blobs(n=60, features=5, classes=2, seed=0, dtype=np.float64):
-    """Real-valued examples that no hyperplane quite separates."""
+    """Real-valued examples that are not quite linearly separable."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n) % classes)
     X = rng.normal(size=(n, features)) + 1.2 * rng.normal(size=(classes, features))[y]
@@ -96,7 +96,7 @@ def blobs(n=60, features=5, classes=2, seed=0, dtype=np.float64):
 
 
 def csr(X, index=np.int32):
-    """The same matrix as CSR with the given type of indices."""
+    """The same matrix as CSR with indices of the given type."""
     S = sp.csr_array(X)
     S.indptr, S.indices = S.indptr.astype(index), S.indices.astype(index)
     return S
@@ -107,7 +107,7 @@ def _dense(rows):
 
 
 def frozen(value):
-    """A value as something that can be compared and that no one can change later."""
+    """An immutable copy of a value that can be compared."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tolist() if value.dtype == object else value.tobytes()
     if isinstance(value, dict):
@@ -120,7 +120,7 @@ def frozen(value):
 
 
 def memory(estimator):
-    """Everything that an estimator remembers, as a dict of bytes and plain values: equal if and only if nothing differs."""
+    """The complete state of an estimator as a dict of bytes and plain values: equal if and only if nothing differs."""
     facts = {f"parameter {name}": repr(value) for name, value in estimator.get_params().items()}
     model = getattr(estimator, "model_", None)
     for name, value in vars(estimator).items():
@@ -130,7 +130,7 @@ def memory(estimator):
 
 
 def model_memory(model, scratch=False):
-    """The part of the model below an estimator. What a pass uses as scratch space is left out."""
+    """The state of the model inside an estimator, without the scratch space of a pass unless `scratch`."""
     state, d = model.state, model.n_features
     counters = state.counters.copy()
     counters.position = counters.logged = 0
@@ -162,7 +162,7 @@ def model_memory(model, scratch=False):
 
 
 def differences(a, b):
-    """The names under which two memories differ; empty if they are the same bit for bit."""
+    """The names of the entries in which two states differ; empty if they are equal bit for bit."""
     return sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
 
 
@@ -172,7 +172,7 @@ def assert_same_model(a, b):
 
 @st.composite
 def integer_problems(draw, classes=2, low=-3, max_rows=10, max_features=11):
-    """X, y with integer values, every class present."""
+    """X and y with integer values; every class occurs."""
     n = draw(st.integers(classes, max_rows))
     d = draw(st.integers(1, max_features))
     X = draw(arrays(np.int64, (n, d), elements=st.integers(low, 3))).astype(float)
@@ -183,7 +183,7 @@ def integer_problems(draw, classes=2, low=-3, max_rows=10, max_features=11):
 
 @st.composite
 def integer_runs(draw, classes=2, max_rows=10, on_zero=ON_ZERO):
-    """A problem and how to run it: sample weights, starting weights, the convention at zero, the bias."""
+    """A problem and its settings: sample weights, starting weights, the convention at zero, the bias."""
     X, y = draw(integer_problems(classes, max_rows=max_rows))
     vectors = 1 if classes == 2 else classes
     weight = draw(st.none() | arrays(np.int64, len(X), elements=st.integers(0, 3)))
@@ -210,7 +210,7 @@ def integer_runs(draw, classes=2, max_rows=10, on_zero=ON_ZERO):
 
 
 def fitted(estimator, run, sparse=False):
-    """Fit an estimator on such a run, in the order given."""
+    """Fit an estimator on a run of `integer_runs`, in the given order."""
     parameters = {"on_zero": run["on_zero"], "fit_intercept": run["bias"], "max_iter": run["epochs"]}
     names = estimator.get_params()
     parameters |= {name: value for name, value in (("tol", None), ("shuffle", False)) if name in names}
@@ -235,7 +235,7 @@ def followed(estimator, step, run, learn=oracles.learn, **kwargs):
 
 
 def last_weights(estimator):
-    """The last weights of a run, whatever it is read out as, with the bias in the last column."""
+    """The last weights of a run, whatever its readout, with the bias in the last column."""
     model = estimator.model_
     w, bias = model.last()
     w = w[: model.n_features]
@@ -245,7 +245,7 @@ def last_weights(estimator):
 
 @contextlib.contextmanager
 def unreadable(path):
-    """A copy of a file that this account may not read; root, who may read everything, is nobody meanwhile."""
+    """A copy of a file without read permission. Root could read it anyway and therefore becomes the user nobody."""
     me, nobody = os.geteuid(), 65534
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)

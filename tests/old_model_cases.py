@@ -1,8 +1,8 @@
-"""Model files of an earlier version, and what that version made of them.
+"""Model files of an earlier version, and the results of that version.
 
-`tests/old_models` holds the files, the table that some of them learned, and `results.json`. They are never written anew: a change
+`tests/old_models` holds the files, the training table of some of them, and `results.json`. They are never rewritten: a change
 after which they do not load, or give other results, breaks the promise about model files. Files of a later version go into a
-folder of their own; ``python -m tests.old_model_cases FOLDER`` writes them by the library that Python finds.
+new folder; ``python -m tests.old_model_cases FOLDER`` writes them with the installed library.
 `interrupted.model` was made by hand: the run of `table.model`, interrupted in its second epoch.
 """
 
@@ -41,7 +41,7 @@ CASES = {
     "perceptron": Case("Perceptron", 2),
     "many-classes": Case("PassiveAggressive", 3, {"multiclass": "uniform", "C": 0.3}),
     "averaged": Case("AveragedPerceptron", 3, {"max_iter": 5, "tol": None}, how="fit"),
-    # Matrix products sum in an order that depends on the CPU; whole numbers leave nothing to round.
+    # The order of summation of matrix products depends on the CPU; with whole numbers nothing is rounded.
     "voted": Case("VotedPerceptron", 3, {"max_support": 200}, "whole numbers"),
     "kernel": Case("KernelPerceptron", 3, {"degree": 2}, "whole numbers"),
     "budget": Case("KernelPerceptron", 2, {"kernel": "linear", "budget": 12}, "whole numbers"),
@@ -55,11 +55,11 @@ TABLES = ("table", "interrupted", "dask")
 """Models with an encoder, trained on `table.csv` by the command line and on a cluster."""
 
 OPTIONS = ("--algorithm", "averaged", "--epochs", 3, "--set", "tol=none", "--holdout", 0.1, "--seed", 5, "--quiet")
-"""How the command line trained `table.model`."""
+"""Arguments with which the command line trained `table.model`."""
 
 
 def examples(case: Case) -> tuple[Any, Any, Any]:
-    """Examples to learn first, examples to learn then, and rows to predict."""
+    """Examples to learn first, examples to learn afterwards, and rows to predict."""
     given = data(f"noise {case.classes}")
     forms = {
         "fractions": lambda X: X,
@@ -71,7 +71,7 @@ def examples(case: Case) -> tuple[Any, Any, Any]:
 
 
 def result(model: Any, X: Any) -> dict[str, Any]:
-    """What a model says about some rows, and what it has counted, in values that JSON keeps exactly."""
+    """Predictions and counters of a model, in values that JSON stores exactly."""
     epochs = getattr(model, "mistakes_per_epoch_", None)
     return {
         "predictions": model.predict(X).tolist(),
@@ -83,7 +83,7 @@ def result(model: Any, X: Any) -> dict[str, Any]:
 
 
 def results(case: Case, path: Path) -> dict[str, Any]:
-    """What a model says when it is loaded, and when it has learned further examples."""
+    """Results of a model after it is loaded, and after it has learned more examples."""
     model = rb.load(path)
     _, further, X_new = examples(case)
     loaded = result(model, X_new)
@@ -91,7 +91,7 @@ def results(case: Case, path: Path) -> dict[str, Any]:
 
 
 def table_results(path: Path) -> dict[str, Any]:
-    """The same for a model of the table."""
+    """The same for a model trained on the table."""
     model = rb.load(path)
     X, y = table(model)
     loaded = result(model, X[:8])
@@ -99,28 +99,28 @@ def table_results(path: Path) -> dict[str, Any]:
 
 
 def table(model: Any) -> tuple[Any, Any]:
-    """The rows of the table as a model sees them, and their labels."""
+    """The rows of the table as encoded for a model, and their labels."""
     return rb.read(FOLDER / "table.csv", encoder=model.encoder_, label="label")
 
 
 def resumed(path: Path, copy: Path) -> dict[str, Any]:
-    """What the model of a run on one machine says when that run went on to its sixth epoch."""
+    """Results of the model of a local run after the run is resumed up to its sixth epoch."""
     shutil.copy(path, copy)
-    with contextlib.chdir(FOLDER):  # the file holds the name of the table as it was given
+    with contextlib.chdir(FOLDER):  # the model file contains the relative path of the table
         call("train", "table.csv", "-m", copy, "--resume", "--epochs", 6, "--quiet")
     model = rb.load(copy)
     return result(model, table(model)[0][:8])
 
 
 def resumed_on_cluster(path: Path, copy: Path, client: Any) -> dict[str, Any]:
-    """What the model of a run on a cluster says when that run went on to its fourth epoch."""
+    """Results of the model of a cluster run after the run is resumed up to its fourth epoch."""
     shutil.copy(path, copy)
     model = train_on_cluster(copy, 4, client)
     return result(model, table(model)[0][:8])
 
 
 def train_on_cluster(path: Path, epochs: int, client: Any) -> Any:
-    """Train on the table, or go on with the run of this file."""
+    """Train on the table, or resume the run of this file."""
     from rosenblatt.dask import train
 
     learner = rb.AveragedPerceptron(max_iter=epochs, tol=None, random_state=4)
@@ -128,7 +128,7 @@ def train_on_cluster(path: Path, epochs: int, client: Any) -> Any:
 
 
 def write(folder: Path) -> None:
-    """Write the models, and what the library that Python finds makes of them and of those that are there."""
+    """Write the models and their results, and the results of the models that are already in the folder."""
     found = {}
     for name, case in CASES.items():
         first, _, _ = examples(case)

@@ -1,8 +1,8 @@
-"""The algorithms as the lecture notes write them, in plain NumPy: slow, short, and written apart from the library.
+"""The algorithms as written in the lecture notes, in plain NumPy: slow, short, and independent of the library.
 
 Labels are class numbers 0, 1, …; for two classes 1 is the positive one. Weights have one row for each weight vector (one for two
-classes) and the bias in the last column. The order of summation is the one that the library promises, so that the
-comparison can ask for equal bits.
+classes) and the bias in the last column. The order of summation is the one that the library promises, so that tests
+can require equal bits.
 """
 
 import math
@@ -23,7 +23,7 @@ def lane_sum(terms):
 
 
 def scores(W, x):
-    """One weight vector in eight lanes; several from the first feature to the last; then the bias."""
+    """One weight vector: in eight lanes; several: from the first feature to the last; then the bias."""
     if len(W) == 1:
         return np.array([float(lane_sum(W[0, :-1] * x)) + W[0, -1]])
     return np.array([float(np.cumsum(w[:-1] * x)[-1]) + w[-1] for w in W])
@@ -35,7 +35,7 @@ def is_mistake(margin, first, on_zero):
 
 
 def shares(scheme, s, true, rival):
-    """What each class adds of the example for a step of 1."""
+    """Multiple of the example that each class adds in a step of size 1."""
     K = len(s)
     share = np.zeros(K)
     share[true] = 1.0
@@ -60,7 +60,7 @@ class Run:
     examples: int = 0
     mistakes_per_epoch: list = field(default_factory=list)
     after: list = field(default_factory=list)
-    """(weights in force after the example, how much the example counts)"""
+    """(weights after the example, weight of the example)"""
     epoch_ends: list = field(default_factory=list)
     """The weights before the first epoch and after each."""
 
@@ -68,7 +68,7 @@ class Run:
         return sum(c * W for W, c in self.after) / sum(c for _, c in self.after)
 
     def votes(self, X, scheme="max"):
-        """Every weight vector votes as often as it survived; a zero score, or a tie at the top, casts no vote."""
+        """Every weight vector has one vote per example that it survived; a zero score, or a tie at the top, casts no vote."""
         total = np.zeros((len(X), len(self.W)))
         for W, c in self.after:
             for i, x in enumerate(X):
@@ -94,7 +94,7 @@ def learn(
     epochs=1,
     link=lambda V: V,
 ):
-    """The online protocol: `step(margin, is a mistake, squared norm)` says how far to move."""
+    """The online protocol: `step(margin, is a mistake, squared norm)` returns the step size."""
     vectors = 1 if classes == 2 else classes
     V = np.zeros((vectors, X.shape[1] + 1)) if W is None else np.array(W, dtype=float)
     weight = np.ones(len(X)) if weight is None else weight
@@ -164,7 +164,7 @@ def passive_aggressive(variant, C=1.0):
 
 
 def learn_shrinking(step, X, y, *, classes=2, scheme="max", on_zero="update", bias=True, W=None, weight=None, epochs=1):
-    """The same for rules that shrink w: `step(margin, is a mistake, ‖x‖², ‖w‖², steps taken, weight)` gives factor and step."""
+    """The same for rules that shrink w: `step(margin, is a mistake, ‖x‖², ‖w‖², steps taken, weight)` returns factor and step."""
     vectors = 1 if classes == 2 else classes
     run = Run(np.zeros((vectors, X.shape[1] + 1)) if W is None else np.array(W, dtype=float))
     taken = np.zeros(vectors)
@@ -210,7 +210,7 @@ def learn_shrinking(step, X, y, *, classes=2, scheme="max", on_zero="update", bi
 
 
 def romma(aggressive):
-    """The shortest w' with y <w', x> >= 1 and <w', w> >= ‖w‖², both with equality unless the first alone will do."""
+    """The shortest w' with y <w', x> >= 1 and <w', w> >= ‖w‖², both with equality unless the first alone suffices."""
 
     def step(margin, wrong, q, length, steps, c):
         asked, part = max(1.0, c), min(1.0, c)
@@ -241,9 +241,9 @@ def alma(alpha, B, C):
 def learn_second_order(
     step, X, y, *, classes=2, scheme="max", on_zero="update", bias=True, W=None, weight=None, epochs=1, initial=1.0, full=False
 ):  # fmt: skip
-    """The same for rules that keep Σ: `step(margin, is a mistake, variance, weight)` gives alpha and beta.
+    """The same for rules that keep Σ: `step(margin, is a mistake, variance, weight)` returns alpha and beta.
 
-    Σ is a matrix for each weight vector, the bias in its last row; off its diagonal it is kept at 0 unless `full`.
+    Σ is one matrix per weight vector, with the bias in its last row; its off-diagonal entries stay 0 unless `full`.
     """
     vectors, size = (1 if classes == 2 else classes), X.shape[1] + 1
     run = Run(np.zeros((vectors, size)) if W is None else np.array(W, dtype=float))
@@ -315,7 +315,7 @@ def second_order_perceptron():
 
 
 def soft_confidence_weighted(variant, C=1.0, phi=1.0):
-    """With the paper's own letters and formulas."""
+    """In the notation of the paper."""
 
     def step(m, wrong, v, c):
         Cc, psi, zeta = C * c, 1 + phi**2 / 2, 1 + phi**2
@@ -352,7 +352,7 @@ def perceptron_criterion(W, X, y, weight=None, separate=False):
 
 
 def batch_direction(W, X, y, *, scheme="max", on_zero="update", bias=True, weight=None):
-    """Σ over the mistakes of what the online rule would add."""
+    """Sum over the mistakes of the terms that the online rule would add."""
     weight = np.ones(len(X)) if weight is None else weight
     Z = np.hstack([X, np.full((len(X), 1), float(bias))])
     delta = np.zeros_like(W)

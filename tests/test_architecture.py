@@ -1,4 +1,4 @@
-"""The page on the architecture names all packages, and it and the pages on decisions name only files that exist."""
+"""The page on the architecture names all packages; this page and the pages on decisions name only files that exist."""
 
 import re
 from pathlib import Path
@@ -12,23 +12,23 @@ PAGES = [PAGE, *sorted((ROOT / "docs/decisions").glob("*.md"))]
 
 
 def named(page):
-    """The files and packages that a page names by their path in the package."""
+    """The files and packages that a page names by their path."""
     return set(re.findall(r"`((?:\w+/)+|(?:\w+/)*\w+\.py)`", page.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_files_exist(page):
+def test_named_files_exist(page):
     assert sorted(name for name in named(page) if not (PACKAGE / name).exists()) == []
 
 
-def test_packages_are_named():
+def test_all_packages_are_named():
     assert len(named(PAGE)) > 50
     packages = {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
     assert sorted(packages - named(PAGE)) == []
 
 
-def test_packages_are_drawn():
-    """The picture has the packages of the import contract, in the same order."""
+def test_all_packages_are_in_the_diagram():
+    """The diagram shows the packages of the import contract in the same order."""
     picture = (ROOT / "docs/_static/house.svg").read_text(encoding="utf-8")
     drawn = re.findall(r'<text class="name"[^>]*>(\w+)</text>', picture)
     contract = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("layers = [", 1)[1].split("]", 1)[0]

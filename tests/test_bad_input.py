@@ -1,4 +1,4 @@
-"""Bad input gets a clear error, and the model stays as it was, bit for bit."""
+"""Bad input raises a clear error, and the model stays the same bit for bit."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ ALL_CLASSES = list(dict.fromkeys(type(model) for model in LEARNERS.values()))
 
 
 def before_fit(name, classes=3):
-    """A fitted estimator with some history, and the data it was fitted on."""
+    """A fitted estimator with some history, and its training data."""
     X, y = blobs(40, 4, classes, seed=1)
     model = clone(LEARNERS[name]).set_params(
         max_iter=2, **({"tol": None} if "tol" in LEARNERS[name].get_params() else {})
@@ -39,14 +39,14 @@ def spoiled(X, value, row=17, column=2):
 
 
 SMALL_WEIGHTS = {"PA-average", "ROMMA", "ROMMA-aggressive", "ALMA-average", *SECOND_ORDER} - {"SCW-I", "SCW-II"}
-"""Learners whose weights may stay so small that no finite row has an infinite score."""
+"""Learners whose weights may stay so small that every finite row has a finite score."""
 
 FORMS = {"dense": lambda X: X, "sparse": csr, "strided": np.asfortranarray}
 
 
 @contextlib.contextmanager
 def may_overflow():
-    """If the block raises, then because a score overflows."""
+    """If the block raises an error, its cause is a score that overflows."""
     try:
         yield
     except ValueError as error:
@@ -55,7 +55,7 @@ def may_overflow():
 
 
 def refuses(model, call, message, error=ValueError):
-    """The call raises, says why, and changes nothing."""
+    """The call raises this error and changes nothing."""
     before = memory(model)
     with pytest.raises(error, match=message):
         call()
@@ -70,7 +70,7 @@ def refuses(model, call, message, error=ValueError):
 @pytest.mark.parametrize(
     ("value", "word"), [(np.nan, "NaN"), (np.inf, r"infinity \(inf\)"), (-np.inf, r"infinity \(-inf\)")]
 )
-def test_nan_and_infinity(name, form, value, word):
+def test_nan_and_infinity_are_refused(name, form, value, word):
     model, X, y = before_fit(name)
     wrong = FORMS[form](spoiled(X, value))
     message = rf"must be finite numbers; row 17, feature 2 is {word}.*SimpleImputer"
@@ -86,7 +86,7 @@ def test_nan_and_infinity(name, form, value, word):
 
 
 @EACH
-def test_a_bad_value_in_an_example_without_weight(name):
+def test_a_bad_value_is_refused_even_in_an_example_of_weight_0(name):
     model, X, y = before_fit(name)
     weight = np.ones(40)
     weight[17] = 0
@@ -95,13 +95,13 @@ def test_a_bad_value_in_an_example_without_weight(name):
 
 @EACH
 @pytest.mark.parametrize("form", FORMS)
-def test_values_so_large_that_scores_overflow(name, form):
+def test_scores_that_overflow_are_refused(name, form):
     model, X, y = before_fit(name)
     wrong = X.copy()
     wrong[17] = [1e308, -1e308, 1e308, -1e308]
     wrong = FORMS[form](wrong)
     message = r"Row 17 of X has values so large that its score overflows; the largest is 1e\+308\. Scale"
-    if name in SMALL_WEIGHTS:  # even such a row may have a finite score and be right; then it changes nothing
+    if name in SMALL_WEIGHTS:  # such a row may have a finite score and be correct
         with may_overflow():
             scores = clone(model).fit(wrong, y).decision_function(FORMS[form](X))
             assert np.isfinite(scores).all()
@@ -119,7 +119,7 @@ def test_values_so_large_that_scores_overflow(name, form):
             model.decision_function(rows)
 
 
-def test_weights_that_overflow_only_after_the_last_epoch():
+def test_weights_that_overflow_in_the_last_epoch_are_refused():
     model = rb.Perceptron(eta0=1e153, max_iter=1, tol=None, shuffle=False, fit_intercept=False)
     model.fit([[1.0], [-1.0]], [1, 0])
     refuses(model, lambda: model.fit([[1e158], [1.0]], [1, 0], coef_init=[1e150]), "overflows")
@@ -137,7 +137,7 @@ def test_float32_overflows_at_its_own_limit():
 
 @EACH
 @pytest.mark.parametrize("X", [[["a", "b", "c", "d"]] * 40, np.full((40, 4), None), np.full((40, 4), 1j)])
-def test_what_is_no_number(name, X):
+def test_values_that_are_not_numbers_are_refused(name, X):
     model, _, y = before_fit(name)
     refuses(model, lambda: model.fit(X, y), ".", (ValueError, TypeError))
 
@@ -146,7 +146,7 @@ def test_what_is_no_number(name, X):
 
 
 @EACH
-def test_empty(name):
+def test_empty_data_are_refused(name):
     model, X, y = before_fit(name)
     refuses(model, lambda: model.fit(X[:0], y[:0]), "0 sample")
     refuses(model, lambda: model.fit(csr(X)[:0], y[:0]), "0 sample")
@@ -157,7 +157,7 @@ def test_empty(name):
 
 
 @EACH
-def test_mismatched_lengths(name):
+def test_mismatched_lengths_are_refused(name):
     model, X, y = before_fit(name)
     message = r"inconsistent numbers of samples.*40.*39"
     refuses(model, lambda: model.fit(X, y[1:]), message)
@@ -168,7 +168,7 @@ def test_mismatched_lengths(name):
 
 
 @EACH
-def test_wrong_feature_counts(name):
+def test_a_wrong_number_of_features_is_refused(name):
     model, X, y = before_fit(name)
     for wrong in (X[:, :3], np.hstack([X, X]), csr(X[:, :3])):
         refuses(model, lambda wrong=wrong: model.predict(wrong), "features")
@@ -182,8 +182,8 @@ def test_wrong_feature_counts(name):
 
 
 @EACH
-def test_a_failing_fit_on_other_columns(name):
-    """scikit-learn notes the columns before anything can fail; a failure must not leave them behind."""
+def test_a_failed_fit_on_other_columns_changes_nothing(name):
+    """scikit-learn stores the columns before validation; a failed fit must not keep them."""
     model, X, y = before_fit(name)
     other = np.hstack([X, X])
     refuses(model, lambda: model.fit(spoiled(other, np.nan), y), "NaN")
@@ -194,7 +194,7 @@ def test_a_failing_fit_on_other_columns(name):
     assert model.predict(X).shape == (40,)
 
 
-def test_a_failing_fit_of_a_new_estimator_is_no_fit():
+def test_a_new_estimator_is_not_fitted_after_a_failed_fit():
     X, y = blobs()
     for model in LEARNERS.values():
         fresh = clone(model)
@@ -209,7 +209,7 @@ def test_a_failing_fit_of_a_new_estimator_is_no_fit():
 
 
 @EACH
-def test_one_class_only(name):
+def test_a_single_class_is_refused(name):
     model, X, _ = before_fit(name)
     message = rf"{type(model).__name__} must hold at least 2 classes; got 1 class.*partial_fit"
     refuses(model, lambda: model.fit(X, np.ones(40, int)), message)
@@ -217,7 +217,7 @@ def test_one_class_only(name):
 
 
 @EACH
-def test_labels_of_mixed_types(name):
+def test_labels_of_mixed_types_are_refused(name):
     model, X, _ = before_fit(name)
     mixed = np.array([1, "one"] * 20, dtype=object)
     refuses(model, lambda: model.fit(X, mixed), r"(?i)labels? .*(one type|mix).*")
@@ -229,7 +229,7 @@ def test_labels_of_mixed_types(name):
 
 @EACH
 @pytest.mark.parametrize("y", [np.linspace(0, 1, 40), np.full(40, np.nan), np.zeros((40, 2), int), [None] * 40])
-def test_what_is_no_label(name, y):
+def test_invalid_labels_are_refused(name, y):
     model, X, _ = before_fit(name)
     refuses(model, lambda: model.fit(X, y), ".", (ValueError, TypeError))
     if hasattr(model, "partial_fit"):
@@ -251,13 +251,13 @@ def test_what_is_no_label(name, y):
         (np.ones((40, 2)), "1D"),
     ],
 )
-def test_sample_weights(name, weight, message):
+def test_bad_sample_weights_are_refused(name, weight, message):
     model, X, y = before_fit(name)
     refuses(model, lambda: model.fit(X, y, sample_weight=weight), message)
 
 
 @EACH
-def test_starting_weights(name):
+def test_bad_starting_weights_are_refused(name):
     model, X, y = before_fit(name, classes=2)
     refuses(model, lambda: model.fit(X, y, coef_init=np.ones(5)), r"coef_init must have the shape \(1, 4\).*got \(5,\)")
     refuses(model, lambda: model.fit(X, y, coef_init=np.ones((2, 4))), r"coef_init must have the shape \(1, 4\)")
@@ -266,7 +266,7 @@ def test_starting_weights(name):
     refuses(model, lambda: model.fit(X, y, intercept_init=np.inf), "finite")
 
 
-def test_starting_weights_for_many_classes():
+def test_bad_starting_weights_of_many_classes_are_refused():
     model, X, y = before_fit("Perceptron")
     refuses(model, lambda: model.fit(X, y, coef_init=np.ones(4)), r"shape \(3, 4\).*got \(4,\)")
     refuses(model, lambda: model.fit(X, y, intercept_init=1.0), r"3 number\(s\).*got 1")
@@ -285,7 +285,7 @@ POSITIVE = [
 
 @pytest.mark.parametrize(("learner", "parameter"), POSITIVE)
 @pytest.mark.parametrize("value", [0, -1, -1e-9, np.nan, np.inf, "big", None, True])
-def test_numbers_that_must_be_positive(learner, parameter, value):
+def test_parameters_that_must_be_positive(learner, parameter, value):
     X, y = blobs(10, 2)
     model = learner(max_iter=2).set_params(**{parameter: value})
     message = (
@@ -299,7 +299,7 @@ def test_numbers_that_must_be_positive(learner, parameter, value):
 
 @pytest.mark.parametrize("learner", ALL_CLASSES)
 @pytest.mark.parametrize("value", [0, -3, 2.5, "many", None, True])
-def test_counts(learner, value):
+def test_parameters_that_must_be_counts(learner, value):
     X, y = blobs(10, 2)
     for parameter in ("max_iter", "n_iter_no_change", "max_support"):
         model = learner()
@@ -321,7 +321,7 @@ WORDS = ("on_zero", "multiclass", "shuffle", "variant", "covariance", "readout")
     [(learner, word) for learner in ALL_CLASSES for word in WORDS if word in learner().get_params()],
 )
 @pytest.mark.parametrize("value", ["sometimes", None, 3])
-def test_words(learner, parameter, value):
+def test_parameters_with_a_list_of_choices(learner, parameter, value):
     X, y = blobs(10, 2)
     model = learner()
     model.set_params(**{parameter: value})
@@ -330,7 +330,7 @@ def test_words(learner, parameter, value):
 
 
 @pytest.mark.parametrize("tol", [-1e-3, "small", np.nan])
-def test_tol(tol):
+def test_a_bad_tol_is_refused(tol):
     refuses(
         model := rb.Perceptron(tol=tol),
         lambda: model.fit(*blobs(10, 2)),
@@ -339,15 +339,15 @@ def test_tol(tol):
 
 
 @pytest.mark.parametrize("fraction", [0, 1, -0.5, 1.5, "half", None])
-def test_validation_fraction(fraction):
+def test_a_bad_validation_fraction_is_refused(fraction):
     refuses(
         model := rb.Perceptron(early_stopping=True, validation_fraction=fraction),
         lambda: model.fit(*blobs(10, 2)),
-        rf"`validation_fraction` of Perceptron must lie between 0 and 1; got {fraction!r}\. It is",
+        rf"`validation_fraction` of Perceptron must be between 0 and 1; got {fraction!r}\. It is",
     )
 
 
-def test_wrong_parameters_on_a_fitted_estimator():
+def test_bad_parameters_do_not_change_a_fitted_estimator():
     model, X, y = before_fit("Perceptron")
     model.set_params(eta0=-1)
     refuses(model, lambda: model.fit(X, y), "eta0")
@@ -355,7 +355,7 @@ def test_wrong_parameters_on_a_fitted_estimator():
     assert model.predict(X).shape == (40,)
 
 
-def test_warm_start_on_other_data():
+def test_a_warm_start_on_other_data_is_refused():
     model, X, y = before_fit("Perceptron")
     model.set_params(warm_start=True)
     message = r"warm_start of Perceptron needs the classes and the number of features of the last fit.*got.*Make a new estimator"
@@ -364,7 +364,7 @@ def test_warm_start_on_other_data():
     refuses(model, lambda: model.fit(X, y > 0), message)
 
 
-def test_class_weights():
+def test_bad_class_weights_are_refused():
     model, X, y = before_fit("Perceptron")
     model.set_params(class_weight={0: 1.0, 7: 2.0})
     refuses(model, lambda: model.fit(X, y), "class_weight")
@@ -380,7 +380,7 @@ def test_class_weights():
     [(name, call) for name in ONE_OF_EACH for call in ("fit", "partial_fit") if hasattr(LEARNERS[name], call)],
 )
 @pytest.mark.parametrize("at", [0, 1, 4])
-def test_an_interrupt_in_mid_fit(name, call, at, monkeypatch):
+def test_an_interrupted_fit_changes_nothing(name, call, at, monkeypatch):
     model, _, _ = before_fit(name)
     X, y = blobs(400, 4, 3, seed=9)
     before = memory(model)
@@ -399,7 +399,7 @@ def test_an_interrupt_in_mid_fit(name, call, at, monkeypatch):
         getattr(model, call)(X, y)
     monkeypatch.undo()
     assert differences(memory(model), before) == []
-    assert getattr(model, call)(X, y).score(X, y) > 0.2, "and it can be used"
+    assert getattr(model, call)(X, y).score(X, y) > 0.2, "it can still be trained"
 
 
 PROGRAM = """
@@ -421,8 +421,8 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals work otherwise there")
-def test_a_real_interrupt():
+@pytest.mark.skipif(os.name == "nt", reason="signals are different on Windows")
+def test_ctrl_c_during_fit_changes_nothing():
     assert signal.SIGINT
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM)], capture_output=True, text=True, timeout=600, check=True
@@ -434,7 +434,7 @@ def test_a_real_interrupt():
 
 
 @EACH
-def test_before_fit(name):
+def test_an_estimator_that_is_not_fitted_raises_not_fitted_error(name):
     model = clone(LEARNERS[name])
     X, _ = blobs()
     for call in (model.predict, model.decision_function):
@@ -444,7 +444,7 @@ def test_before_fit(name):
         assert not hasattr(model, attribute)
 
 
-def test_sparse_streams_with_bad_rows_leave_no_trace():
+def test_bad_rows_in_a_sparse_stream_change_nothing():
     for learner, model in STREAMING.items():
         X, y = blobs(50, 200, 2, seed=3)
         X[:, 6:] = 0

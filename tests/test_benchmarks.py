@@ -1,4 +1,4 @@
-"""The page of the benchmarks says what the kept measurements say."""
+"""The benchmark page agrees with the stored measurements."""
 
 import copy
 import json
@@ -10,13 +10,13 @@ pytest.importorskip("benchmarks.page", reason="needs the benchmarks' folder")
 from benchmarks import page
 
 
-def test_the_page_is_made_from_the_results():
+def test_the_page_is_up_to_date():
     assert page.PAGE.read_text(encoding="utf-8") == page.make(), "run `python -m benchmarks page`"
 
 
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
-    """Results of our own to make a page from."""
+    """A function that makes a page from modified results."""
     monkeypatch.setattr(page, "RESULTS", tmp_path)
     real = json.loads((page.PAGE.parent.parent / "benchmarks/results/core.json").read_text(encoding="utf-8"))
     row = next(row for row in real["rows"] if row["peer"] == "sklearn Perceptron" and row["kind"] == page.FASTER)
@@ -34,7 +34,7 @@ def losses(text, heading):
     return text.partition(f"**{heading}")[2].split("\n\n")[1]
 
 
-def test_a_loss_is_said_where_it_is_seen_first(kept):
+def test_losses_are_in_the_summary_and_in_their_sections(kept):
     won, lost = kept(), kept(ratio=0.5, met=False, peer_score=0.95)
     assert "faster in 1, slower in 0" in won
     assert "faster in 0, slower in 1" in lost
@@ -46,5 +46,5 @@ def test_a_loss_is_said_where_it_is_seen_first(kept):
     assert "**missed**" in lost
 
 
-def test_a_library_that_is_not_there_is_named(kept):
+def test_a_library_that_is_not_installed_is_named(kept):
     assert "- Weka: Weka was not found" in kept(what="Weka", ratio=None, note="Weka was not found")

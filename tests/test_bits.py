@@ -1,6 +1,6 @@
-"""Training gives the same bits as before: the records in `bits.json`, written by an earlier version of the library.
+"""Training gives the same bits as before, compared with records of an earlier version of the library in `bits.json`.
 
-The file changes only when results are meant to change. It is written, by the library that Python finds, with
+The file changes only when results are meant to change. Write it, with the installed library, by
 ``python -m tests.test_bits --write``.
 """
 
@@ -26,16 +26,16 @@ def stored():
     return json.loads(FILE.read_text(encoding="utf-8"))
 
 
-def test_the_file_holds_all_cases(stored):
+def test_every_learner_has_records(stored):
     public = {name for name in rb.__all__ if hasattr(getattr(rb, name), "fit")}
-    assert set(LEARNERS) <= public, "a learner that is newer than the file is not in it"
+    assert set(LEARNERS) <= public, "bits.json has no record of a new learner"
     assert set(stored) == {*LEARNERS, *OWN_RULES}
 
 
 @pytest.mark.parametrize("learner", [*LEARNERS, *OWN_RULES])
-def test_the_same_bits_as_before(learner, stored):
+def test_training_gives_the_same_bits_as_before(learner, stored):
     now = {name: record(learner, case) for name, case in portable(learner).items()}
-    assert list(now) == list(stored[learner]), "the cases are those of the file"
+    assert list(now) == list(stored[learner]), "bits.json has other cases"
     differences = {
         name: {key: (before[key], now[name].get(key)) for key in before if before[key] != now[name].get(key)}
         for name, before in stored[learner].items()
@@ -44,7 +44,7 @@ def test_the_same_bits_as_before(learner, stored):
 
 
 def write():
-    """Store the records of all cases, one in each line."""
+    """Write the records of all cases, one per line."""
     parts = []
     for learner in [*LEARNERS, *OWN_RULES]:
         records = {name: record(learner, case) for name, case in portable(learner).items()}

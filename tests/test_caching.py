@@ -1,4 +1,4 @@
-"""Compiled code is kept on disk, and code that calls something that has changed is compiled anew."""
+"""Compiled code is cached on disk and compiled again when a function that it calls has changed."""
 
 import ast
 import gc
@@ -31,7 +31,7 @@ print(arrays[2][0], sum(parse_svmlight.stats.cache_hits.values()), parse_svmligh
 
 
 @pytest.mark.slow
-def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
+def test_a_change_in_a_called_function_of_another_file_recompiles(tmp_path):
     shutil.copytree(Path(rosenblatt.__file__).parent, tmp_path / "rosenblatt")
     cache = tmp_path / "cache"
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "ROSENBLATT_CACHE_DIR": str(cache)}
@@ -68,7 +68,7 @@ for argument in sys.argv[1:]:
 
 
 def fits(folder, *names):
-    """The weights of some learners, each with a type, in a new process that keeps compiled code in this folder."""
+    """Weights of some learners, each with its dtype, from a new process that caches compiled code in this folder."""
     environment = {**os.environ, "ROSENBLATT_CACHE_DIR": str(folder)}
     command = [sys.executable, "-c", FITS, *names]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT)
@@ -83,7 +83,7 @@ def first_fit(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_third_process_tells_apart_rules_compiled_by_two_others(first_fit):
+def test_a_process_finds_the_rules_that_other_processes_compiled(first_fit):
     """Two rules of one kind, and one of another."""
     folder, alone = first_fit
     others = ("MarginPerceptron:float64", "AROW:float64")
@@ -93,7 +93,7 @@ def test_a_third_process_tells_apart_rules_compiled_by_two_others(first_fit):
 
 
 @pytest.mark.slow
-def test_code_for_other_types_than_the_index_says_is_not_run(first_fit, tmp_path):
+def test_code_cached_for_other_types_is_not_run(first_fit, tmp_path):
     tmp_path = shutil.copytree(first_fit[0], tmp_path / "copy")
 
     def run():
@@ -106,7 +106,7 @@ def test_code_for_other_types_than_the_index_says_is_not_run(first_fit, tmp_path
 
 
 def imported(path):
-    """The modules of the package that a file imports, wherever in the file."""
+    """The modules of the package that a file imports anywhere."""
     for statement in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
         if isinstance(statement, ast.ImportFrom) and not statement.level:
             yield from (f"{statement.module}.{alias.name}" for alias in statement.names)
@@ -114,7 +114,7 @@ def imported(path):
             yield from (alias.name for alias in statement.names)
 
 
-def test_the_cache_key_covers_every_source_that_a_kernel_is_made_from():
+def test_the_cache_key_covers_all_sources_of_the_kernels():
     steps = [perceptron.step, arow.step, romma.step, parallel_perceptron.step]
     generated = [inspect.getfile(codegen.compile_step(step).__wrapped__) for step in steps]
     loops = [inspect.getfile(function.py_func) for step in steps for function in passes_of(codegen.kind_of_step(step))]
@@ -123,13 +123,13 @@ def test_the_cache_key_covers_every_source_that_a_kernel_is_made_from():
     sources = generated + engine
     found = {name for path in sources for name in imported(path) if name.split(".")[0] == "rosenblatt"}
     assert {"rosenblatt.engine.state.Additive", "rosenblatt.engine.jit.uncollected"} <= found, (
-        "else nothing was looked at"
+        "the test must find some modules"
     )
     assert {name for name in found if not name.startswith("rosenblatt.engine")} == set()
 
 
 def test_compiled_code_is_in_the_engine_only():
-    """The cache key is the hash of that folder, so code that is compiled elsewhere could be out of date. Templates count, too."""
+    """The cache key is the hash of that folder, so code compiled elsewhere could be out of date. This includes templates."""
     package = Path(rosenblatt.__file__).parent
     compiler = re.compile(r"^\s*(import|from) (numba|llvmlite)\b", re.MULTILINE)
     found = {
@@ -139,7 +139,7 @@ def test_compiled_code_is_in_the_engine_only():
 
 
 @pytest.mark.parametrize("running", [True, False])
-def test_the_collector_runs_again_after_code_was_loaded_and_only_if_it_did(running):
+def test_garbage_collection_is_restored_after_code_is_loaded(running):
     before = gc.isenabled()
     try:
         (gc.enable if running else gc.disable)()

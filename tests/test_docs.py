@@ -1,8 +1,8 @@
-"""Every Python and console block of the documentation runs, page by page and in order, and prints what the page says it prints.
+"""Every Python and console block of the documentation runs, page by page and in order, and prints the output shown on the page.
 
-A ``text`` block right after a ``python`` block is what that block prints; without one, what it prints is not looked at. In a
-``console`` block a line that begins with ``$ `` is a command, and what follows is what a terminal shows; there ``...`` stands for
-anything. Blocks called ``sh`` or ``py`` are not run: they install, wait for ever, or need another machine.
+A ``text`` block right after a ``python`` block is its expected output; without one, the output is not checked. In a
+``console`` block a line that begins with ``$ `` is a command, and the following lines are its output; there ``...`` matches
+anything. Blocks of type ``sh`` or ``py`` are not run: they install software, run forever, or need another machine.
 """
 
 import contextlib
@@ -34,10 +34,10 @@ EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 SERVICE = re.compile(r"(?:http://)?(?:127\.0\.0\.1|localhost):8520")
 
-# Libraries that a page compares with; where one is not installed, its page is not run. `make test` installs both.
+# Libraries used by a page for comparison; without them that page is skipped. `make test` installs both.
 NEEDS = {"docs/migration/river.md": "river", "docs/migration/vowpal_wabbit.md": "vowpalwabbit"}
 
-# What the text of a page takes as given: data of the reader's own.
+# Data that the pages assume the reader has.
 DIGITS = """
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -54,7 +54,7 @@ def name_of(page):
 
 
 def blocks_of(page):
-    """The kind, the line, the code and the output of each block."""
+    """Type, line, code and expected output of each block."""
     text = page.read_text(encoding="utf-8")
     for match in BLOCK.finditer(text):
         yield match[1], text.count("\n", 0, match.start(2)) + 1, match[2], match[3]
@@ -68,7 +68,7 @@ def parameters():
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """A folder of its own, for pages that write files, and a matplotlib that opens no window."""
+    """An empty working directory, for pages that write files, and a matplotlib backend without windows."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setenv("COLUMNS", "120")
@@ -80,7 +80,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 def write_mails(folder):
-    """The mails that ship with the package as two tables, and as one without labels."""
+    """Write the mails that ship with the package as two tables, and as one without labels."""
     rows = list(zip(*load_spam(), strict=True))
     for name, part, header in (
         ("spam.csv", rows[:1500], ("text", "label")),
@@ -92,7 +92,7 @@ def write_mails(folder):
 
 
 @pytest.mark.parametrize("page", list(parameters()))
-def test_page(page, elsewhere):
+def test_the_blocks_of_a_page_print_their_output(page, elsewhere):
     name = name_of(page)
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
@@ -116,7 +116,7 @@ def test_page(page, elsewhere):
 
 
 def run_python(page, line, code, namespace):
-    # Under the page's own name and line numbers, so that a traceback leads there and a rule finds its source.
+    # With the page's name and line numbers, so that tracebacks point to the page and a rule finds its source.
     compiled = compile("\n" * (line - 1) + code, str(page), "exec")
     printed = io.StringIO()
     with warnings.catch_warnings(), contextlib.redirect_stdout(printed):
@@ -130,7 +130,7 @@ def run_console(code, where):
     for part in re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
         program, *arguments = shlex.split(command)
-        if program == "rosenblatt" and not set(command) & set("|<>&;$`*#"):  # a new process would only take longer
+        if program == "rosenblatt" and not set(command) & set("|<>&;$`*#"):  # a new process would be slower
             done = call(*arguments)
         else:
             script = f'rosenblatt() {{ "{sys.executable}" -m rosenblatt.cli "$@"; }}\n{command}'
@@ -153,11 +153,11 @@ def assert_same(got, expected, where):
         assert got == expected, where
 
 
-# --- what the build checks, too ----------------------------------------------------------------------------------------
+# --- checks that the documentation build runs, too -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("check", [checks.learner_pages, checks.command_pages])
-def test_nothing_is_missing(check):
+def test_the_checks_of_the_build_pass(check):
     assert list(check()) == []
 
 
@@ -178,7 +178,7 @@ def test_dead_links_are_found(tmp_path):
         '<h1 id="here">x</h1> <a href="a.html#there">x</a> <a href="https://example.org/">x</a>'
     )
     assert list(checks.links(tmp_path)) == [
-        "a.html links to b.html#gone, which has no such place",
+        "a.html links to b.html#gone, which has no such anchor",
         "a.html links to c.png, which does not exist",
     ]
 
@@ -186,8 +186,8 @@ def test_dead_links_are_found(tmp_path):
 # --- README and other files outside the site ---------------------------------------------------------------------------
 
 
-def test_readme_commands():
-    """The commands of the README that are too long for a test are targets that make knows, and the demo is one that runs."""
+def test_readme_commands_exist():
+    """The commands of the README that are too slow for a test are targets of the Makefile, and the demo command works."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     targets = {
         word
@@ -200,13 +200,13 @@ def test_readme_commands():
     assert "pytest" in dry.stdout
 
 
-def test_readme_table():
-    """The table of benchmarks is that of the results; `python docs/benchmark_table.py` brings it up to date."""
+def test_the_readme_table_is_up_to_date():
+    """The benchmark table agrees with the results; `python docs/benchmark_table.py` updates it."""
     assert f"\n{table()}\n" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
-def test_links_to_files(name):
+def test_links_to_files_are_valid(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (ROOT / link).exists(), f"{name} links to {link}"
@@ -223,16 +223,16 @@ def modules_with_examples():
 
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("name", list(modules_with_examples()))
-def test_docstrings(name):
-    """The examples of docstrings print what they say."""
+def test_docstring_examples(name):
+    """The examples in docstrings print the output shown."""
     module = importlib.import_module(name)
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).failed == 0
 
 
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example(path, capsys):
-    """An example of the gallery runs without a warning."""
+def test_a_gallery_example_runs(path, capsys):
+    """A gallery example runs without warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         runpy.run_path(str(path), run_name="__main__")

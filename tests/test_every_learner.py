@@ -1,4 +1,4 @@
-"""The checks that every learner passes: scikit-learn's own, and what users of scikit-learn expect."""
+"""Checks for every learner: those of scikit-learn, and other behaviour that its users expect."""
 
 import copy
 import inspect
@@ -33,7 +33,7 @@ CHECKED = [
 ]  # fmt: skip
 CHECKED += [model for model in LEARNERS.values() if type(model) not in {type(one) for one in CHECKED}]
 
-ONLINE = "an example of weight 2 is one step of double size, not two steps one after the other"
+ONLINE = "an example of weight 2 is one step of double size, not two steps in a row"
 EXCUSED = {
     "check_sample_weight_equivalence_on_dense_data": ONLINE,
     "check_sample_weight_equivalence_on_sparse_data": ONLINE,
@@ -45,7 +45,7 @@ EXCUSED = {
 def test_scikit_learns_checks(model):
     excused = {} if isinstance(model, rb.BatchPerceptron) else EXCUSED
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # checks fit badly on purpose
+        warnings.simplefilter("ignore")  # the checks use data that fit badly
         results = check_estimator(model, expected_failed_checks=excused, on_fail=None, on_skip=None)
     failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
     assert failed == {}
@@ -60,13 +60,13 @@ def test_the_public_names(name):
     assert "{parameters}" not in learner.__doc__
     for parameter in inspect.signature(learner).parameters.values():
         assert parameter.kind is parameter.KEYWORD_ONLY
-        assert f"{parameter.name} : " in learner.__doc__, "every parameter is described"
+        assert f"{parameter.name} : " in learner.__doc__, "every parameter must be described"
     fields = [line.split(" :")[0].strip() for line in learner.__doc__.splitlines() if " : " in line]
     extra = set(fields) - set(inspect.signature(learner).parameters)
     assert all(field.endswith("_") for field in extra), "and no other"
 
 
-def test_a_drop_in_for_scikit_learns_perceptron():
+def test_the_perceptron_is_a_drop_in_for_that_of_scikit_learn():
     theirs = inspect.signature(sklearn.linear_model.Perceptron).parameters
     ours = inspect.signature(rb.Perceptron).parameters
     for parameter in set(theirs) - {"penalty", "alpha", "l1_ratio"}:
@@ -74,8 +74,8 @@ def test_a_drop_in_for_scikit_learns_perceptron():
     assert set(theirs) - set(ours) == {"penalty", "alpha", "l1_ratio"}
 
 
-def test_the_same_run_as_scikit_learns_perceptron():
-    """On dense rows in the given order theirs is the same algorithm; it stops by another rule, so the epochs are fixed."""
+def test_the_perceptron_gives_the_run_of_scikit_learn():
+    """On dense rows in the given order both run the same algorithm; the stopping rules differ, so the epochs are fixed."""
     X, y = blobs(80, 5)
     same = {"shuffle": False, "max_iter": 4, "tol": None}
     ours = rb.Perceptron(**same).fit(X, y)
@@ -84,7 +84,7 @@ def test_the_same_run_as_scikit_learns_perceptron():
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9)
 
 
-def test_scikit_learn_counts_examples_where_we_count_mistakes():
+def test_counters_of_examples_and_mistakes():
     X, y = blobs(80, 5)
     same = {"shuffle": False, "max_iter": 4, "tol": None}
     ours = rb.Perceptron(**same).fit(X, y)
@@ -101,7 +101,7 @@ def test_scikit_learn_counts_examples_where_we_count_mistakes():
 
 @EACH
 @pytest.mark.parametrize("classes", [2, 3])
-def test_zero_weight_is_absence(name, classes):
+def test_an_example_of_weight_0_is_ignored(name, classes):
     X, y = blobs(60, 5, classes, seed=2)
     weight = np.random.default_rng(0).choice([0.0, 1.0, 2.5], 60)
     kept = weight > 0
@@ -118,7 +118,7 @@ def test_zero_weight_is_absence(name, classes):
 
 
 @EACH_STREAMING
-def test_zero_weight_is_absence_on_a_stream(name):
+def test_an_example_of_weight_0_is_ignored_on_a_stream(name):
     X, y = blobs(60, 5, seed=2)
     weight = np.random.default_rng(0).choice([0.0, 1.0], 60)
     all_ = clone(STREAMING[name]).partial_fit(X, y, classes=[0, 1], sample_weight=weight)
@@ -127,7 +127,7 @@ def test_zero_weight_is_absence_on_a_stream(name):
 
 
 @EACH
-def test_weights_of_one_are_no_weights(name):
+def test_weights_of_1_change_nothing(name):
     X, y = blobs(60, 5, 3, seed=2)
     plain, ones = (clone(LEARNERS[name]).set_params(max_iter=3) for _ in range(2))
     with warnings.catch_warnings():
@@ -138,7 +138,7 @@ def test_weights_of_one_are_no_weights(name):
 
 
 @EACH
-def test_class_weight_is_sample_weight(name):
+def test_class_weights_act_like_sample_weights(name):
     X, y = blobs(60, 5, 3, seed=2)
     keep = (y != 0) | (np.arange(60) % 3 == 0)
     X, y = X[keep], y[keep]
@@ -151,7 +151,7 @@ def test_class_weight_is_sample_weight(name):
 
 
 def test_class_weights_decide_when_to_stop():
-    """The weighted loss is what `tol` is compared with."""
+    """`tol` is compared with the weighted loss."""
     X, y = blobs(100, 2, seed=5)
     y = np.random.default_rng(1).permutation(y)
     model = rb.Perceptron(class_weight={0: 5.0, 1: 1.0}, max_iter=1, tol=None, shuffle=False).fit(X, y)
@@ -207,7 +207,7 @@ def test_boolean_labels(name):
 @pytest.mark.parametrize(
     "frame", [pd.DataFrame, lambda X, columns: pl.DataFrame(X, schema=columns)], ids=["pandas", "polars"]
 )
-def test_frames(name, frame):
+def test_data_frames_give_the_same_model_as_arrays(name, frame):
     X, y = blobs(60, 3, seed=4)
     columns = ["length", "width", "height"]
     model = clone(LEARNERS[name]).fit(frame(X, columns=columns) if frame is pd.DataFrame else frame(X, columns), y)
@@ -253,7 +253,7 @@ def test_grid_search_and_cross_validation(name):
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(X, y)
         scores = cross_val_score(clone(model).set_params(**search.best_params_), csr(X), y, cv=3)
-    assert search.best_score_ == np.mean(scores), "the settings found are those that were tried"
+    assert search.best_score_ == np.mean(scores), "the best score is the mean of the cross-validation"
 
 
 @pytest.mark.slow
@@ -308,7 +308,7 @@ def test_a_seed_fixes_the_run(name):
     assert any(not np.array_equal(last_weights(other), last_weights(first)) for other in others) or "Pocket" in name
 
 
-def test_fit_forgets_what_was_learned_before():
+def test_fit_starts_again_from_zero():
     X, y = blobs(60, 5, 3, seed=6)
     once = rb.Perceptron(max_iter=3, tol=None).fit(X, y)
     twice = rb.Perceptron(max_iter=3, tol=None).fit(X[:30], y[:30]).fit(X, y)
@@ -316,7 +316,7 @@ def test_fit_forgets_what_was_learned_before():
 
 
 @EACH
-def test_warm_start_begins_with_the_last_weights(name):
+def test_a_warm_start_begins_with_the_last_weights(name):
     X, y = blobs(60, 5, 3, seed=6)
     fixed = {"tol": None, "shuffle": False} if "tol" in LEARNERS[name].get_params() else {}
     model = clone(LEARNERS[name]).set_params(warm_start=True, max_iter=2, **fixed)
@@ -329,7 +329,7 @@ def test_warm_start_begins_with_the_last_weights(name):
     np.testing.assert_allclose(model.decision_function(X), again.decision_function(X), rtol=1e-9, atol=1e-9)
 
 
-def test_warm_starts_add_up_to_one_run():
+def test_two_warm_starts_equal_one_longer_run():
     X, y = blobs(60, 5, 3, seed=6)
     steps = rb.Perceptron(warm_start=True, max_iter=1, tol=None, shuffle=False)
     for _ in range(4):
@@ -338,7 +338,7 @@ def test_warm_starts_add_up_to_one_run():
     assert np.array_equal(steps.coef_, whole.coef_)
 
 
-def test_starting_weights_come_before_a_warm_start():
+def test_starting_weights_take_precedence_over_a_warm_start():
     X, y = blobs(60, 5, seed=6)
     fixed = {"max_iter": 1, "tol": None, "shuffle": False}
     model = rb.Perceptron(warm_start=True, **fixed).fit(X, y)
@@ -346,7 +346,7 @@ def test_starting_weights_come_before_a_warm_start():
     assert np.array_equal(model.coef_, rb.Perceptron(**fixed).fit(X, y, coef_init=np.ones((1, 5))).coef_)
 
 
-def test_orders():
+def test_the_orders_of_examples():
     X, y = blobs(200, 5, seed=6)
     y = np.random.default_rng(0).permutation(y)
     fixed = {"max_iter": 1, "tol": None}
@@ -360,7 +360,7 @@ def test_orders():
     assert len(voted.support_) < len(voted.mistake_rows_), "some rows are drawn twice"
 
 
-def test_two_epochs_have_two_orders():
+def test_each_epoch_has_another_order():
     X, y = blobs(100, 5, seed=6)
     y = np.random.default_rng(0).permutation(y)
     rng = np.random.RandomState(7)
@@ -374,7 +374,7 @@ def test_early_stopping():
     y = np.where(np.random.default_rng(0).random(300) < 0.1, 1 - y, y)
     model = rb.Perceptron(early_stopping=True, validation_fraction=0.2, n_iter_no_change=3, max_iter=500).fit(X, y)
     assert 3 < model.n_iter_ < 500
-    assert model.examples_ == 240 * model.n_iter_, "the examples set aside are not learned from"
+    assert model.examples_ == 240 * model.n_iter_, "the validation examples are not learned"
     same = rb.Perceptron(early_stopping=True, validation_fraction=0.2, n_iter_no_change=3, max_iter=500).fit(csr(X), y)
     assert np.array_equal(same.coef_, model.coef_)
     for learner in (rb.AveragedPerceptron, rb.VotedPerceptron, rb.PocketPerceptron):
@@ -403,12 +403,12 @@ def test_when_training_ends():
     assert rb.Perceptron(max_iter=2, tol=None).fit(Z, z).n_iter_ == 2
 
 
-def test_a_pass_without_mistakes_is_no_proof():
-    """Draws with replacement can miss the one bad example; `converged_` asks all of them."""
+def test_converged_checks_all_examples():
+    """Sampling with replacement can miss the one bad example; `converged_` checks all of them."""
     X = np.array([[1.0], [-1.0]] * 20 + [[-1.0]])
     y = np.array([1, 0] * 20 + [1])
     runs = [rb.Perceptron(shuffle="replacement", tol=None, max_iter=50, random_state=s).fit(X, y) for s in range(10)]
-    assert any(run.mistakes_per_epoch_[-1] == 0 for run in runs), "this test is to see such a pass"
+    assert any(run.mistakes_per_epoch_[-1] == 0 for run in runs), "this test needs such a pass"
     assert not any(run.converged_ for run in runs)
 
 

@@ -1,4 +1,4 @@
-"""Ways out: scikit-learn models and ONNX graphs that predict the same."""
+"""Export to scikit-learn models and ONNX graphs that give the same predictions."""
 
 import numpy as np
 import onnxruntime
@@ -21,7 +21,7 @@ def graph_answers(model, X):
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("name", LINEAR)
-def test_the_same_predictions(name, classes):
+def test_exported_models_give_the_same_predictions(name, classes):
     X, y = blobs(n=200, classes=classes)
     model = fit(LEARNERS[name], X[:100], y[:100])
     twin = model.to_sklearn()
@@ -33,7 +33,7 @@ def test_the_same_predictions(name, classes):
 
 
 @pytest.mark.parametrize("labels", LABELS)
-def test_kinds_of_labels(labels):
+def test_exported_models_keep_the_type_of_the_labels(labels):
     names = LABELS[labels]
     X, y = blobs(n=90, classes=len(names))
     model = rb.AveragedPerceptron(max_iter=5, tol=None).fit(X, names[y])
@@ -43,7 +43,7 @@ def test_kinds_of_labels(labels):
 
 
 def test_a_score_of_zero_is_the_second_class_everywhere():
-    """A text without a known word has no feature at all: without a bias its score is exactly 0."""
+    """A text without known words has no features: without a bias its score is exactly 0."""
     model = rb.Perceptron(fit_intercept=False).fit([[1.0, 0.0], [0.0, 1.0]], ["ham", "spam"])
     empty = np.zeros((1, 2))
     assert model.predict(empty).tolist() == ["spam"]
@@ -51,7 +51,7 @@ def test_a_score_of_zero_is_the_second_class_everywhere():
     assert graph_answers(model, empty)[0].tolist() == ["spam"]
 
 
-def test_float32():
+def test_a_float32_model_gives_a_float32_graph():
     X, y = blobs(dtype=np.float32)
     model = fit(LEARNERS["Perceptron"], X, y)
     label, scores = graph_answers(model, X)
@@ -59,7 +59,7 @@ def test_float32():
     assert np.array_equal(label, model.predict(X))
 
 
-def test_a_scikit_learn_model_learns_on_and_keeps_names():
+def test_an_exported_scikit_learn_model_can_learn_and_keeps_feature_names():
     X, y = blobs()
     frame = pd.DataFrame(X, columns=list("abcde"))
     twin = rb.Perceptron(max_iter=3, tol=None).fit(frame, y).to_sklearn()
@@ -75,12 +75,12 @@ def test_a_scikit_learn_model_learns_on_and_keeps_names():
     [kind(max_iter=2, tol=None) for kind in (rb.VotedPerceptron, rb.KernelPerceptron, rb.ParallelPerceptron)],
 )
 @pytest.mark.parametrize("method", ["to_sklearn", "to_onnx"])
-def test_models_without_weights_say_so(model, method):
+def test_models_without_weights_refuse_export(model, method):
     X, y = blobs()
     with pytest.raises(ValueError, match=f"`{method}` needs a model with one weight vector for each class"):
         getattr(clone(model).fit(X, y), method)()
 
 
-def test_a_model_that_has_not_learned():
+def test_an_unfitted_model_refuses_export():
     with pytest.raises(AttributeError, match="before it is fitted"):
         rb.Perceptron().to_onnx()

@@ -1,4 +1,4 @@
-"""The plain core model: no scikit-learn, classes and features as they come, and roll-back."""
+"""The core model without scikit-learn: new classes and features, and roll-back."""
 
 import copy
 import pickle
@@ -27,7 +27,7 @@ def learn(model, table, labels):
     model.learn(table, classes.tolist(), places)
 
 
-def test_it_needs_no_scikit_learn():
+def test_the_core_model_does_not_import_scikit_learn():
     program = (
         "import sys\n"
         "import numpy as np\n"
@@ -39,7 +39,7 @@ def test_it_needs_no_scikit_learn():
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
-def test_importing_the_package_is_cheap():
+def test_importing_the_package_imports_no_heavy_libraries():
     program = (
         "import sys, rosenblatt\n"
         "heavy = {'sklearn', 'numba', 'scipy', 'numpy', 'pandas'} & set(sys.modules)\n"
@@ -51,7 +51,7 @@ def test_importing_the_package_is_cheap():
 
 @READOUTS
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
-def test_a_copy_goes_on_learning_by_itself(readout, copied):
+def test_a_copy_learns_independently(readout, copied):
     X, y = blobs(60, 5, 3)
     model = perceptron(readout, n_features=5)
     learn(model, Table(X[:30]), y[:30])
@@ -59,14 +59,14 @@ def test_a_copy_goes_on_learning_by_itself(readout, copied):
     assert differences(model_memory(model), model_memory(twin)) == []
     before = model_memory(model)
     learn(twin, Table(X[30:]), y[30:])
-    assert differences(model_memory(model), before) == [], "the first one is untouched"
+    assert differences(model_memory(model), before) == [], "the original must not change"
     learn(model, Table(X[30:]), y[30:])
     assert differences(model_memory(model), model_memory(twin)) == []
     assert np.array_equal(model.scores(Table(X)), twin.scores(Table(X)))
 
 
 @READOUTS
-def test_one_run_three_readouts(readout):
+def test_all_readouts_have_the_same_run(readout):
     X, y = blobs(60, 5, seed=1)
     model = perceptron(readout, n_features=5)
     learn(model, Table(X), y)
@@ -91,7 +91,7 @@ BAD = {"NaN": np.nan, "infinity": np.inf, "minus infinity": -np.inf, "overflow":
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_bad_chunk_leaves_the_model_as_it_was(readout, bad, form, classes):
     X, y = blobs(40, 6, classes, seed=2)
-    if form == "wide":  # fewer entries than features: only the touched weights are remembered
+    if form == "wide":  # fewer entries than features: only changed weights are saved
         X = np.hstack([X, np.zeros((40, 400))])
     model = perceptron(readout, n_features=X.shape[1])
     learn(model, Table(X[:20]), y[:20])
@@ -107,13 +107,13 @@ def test_a_bad_chunk_leaves_the_model_as_it_was(readout, bad, form, classes):
     learn(model, Table(X[20:]), y[20:])
     good = perceptron(readout, n_features=X.shape[1])
     learn(good, Table(X), y)
-    assert differences(model_memory(model), model_memory(good)) == [], "and it can go on"
+    assert differences(model_memory(model), model_memory(good)) == [], "it can still learn"
     assert np.array_equal(model.scores(Table(X)), good.scores(Table(X)))
 
 
 @READOUTS
 @pytest.mark.parametrize("known", [1, 2, 3])
-def test_new_classes_of_a_bad_chunk_are_forgotten(readout, known):
+def test_new_classes_of_a_bad_chunk_are_rolled_back(readout, known):
     X, y = blobs(40, 6, known, seed=3)
     model = perceptron(readout, n_features=6)
     learn(model, Table(X[:20]), y[:20])
@@ -131,8 +131,8 @@ def test_new_classes_of_a_bad_chunk_are_forgotten(readout, known):
 
 @pytest.mark.parametrize("link", ["exp", "balanced"])
 @pytest.mark.parametrize("form", [lambda X: X, csr])
-def test_scaling_down_is_undone_for_all_weights(link, form):
-    """Weights that pass 1e200 are scaled together with all the others, even those that the chunk does not touch."""
+def test_scaling_is_rolled_back_for_all_weights(link, form):
+    """When weights exceed 1e200, all weights are scaled, even those that the chunk does not change."""
     rule = Rule(winnow_step, (2000.0,), target=0.0, link=link, fit_intercept=False)
     rng = np.random.default_rng(0)
     X = np.zeros((63, 400))
@@ -143,7 +143,7 @@ def test_scaling_down_is_undone_for_all_weights(link, form):
     learn(model, Table(X[:2]), [1, 0])
     before = model_memory(model)
     learn(good, Table(X[:-1]), y[:-1])
-    assert np.abs(good.state.v).max() > 710, "this test is to reach the scaling"
+    assert np.abs(good.state.v).max() > 710, "this test must reach the scaling"
     X[-1, 0] = np.nan
     for rows in (slice(2, None), slice(30, None)):
         with pytest.raises(ValueError, match="NaN"):
@@ -153,7 +153,7 @@ def test_scaling_down_is_undone_for_all_weights(link, form):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @READOUTS
-def test_an_interrupt_in_mid_chunk_is_rolled_back(readout, error, monkeypatch):
+def test_an_interrupt_during_a_chunk_is_rolled_back(readout, error, monkeypatch):
     X, y = blobs(300, 6, 3, seed=3)
     model = perceptron(readout, n_features=6)
     learn(model, Table(X[:100]), y[:100])
@@ -197,7 +197,7 @@ def test_a_bad_example_leaves_the_model_as_it_was(readout, known, value):
 
 @READOUTS
 @pytest.mark.parametrize("label", [["list"], {}, None, np.nan])
-def test_a_label_that_cannot_be_one(readout, label):
+def test_an_invalid_label_is_refused(readout, label):
     model = perceptron(readout)
     model.learn_one({"a": 1.0}, "yes")
     model.learn_one({"a": -1.0}, "no")
@@ -209,7 +209,7 @@ def test_a_label_that_cannot_be_one(readout, label):
 
 @READOUTS
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
-def test_a_weight_that_cannot_be_one(readout, weight):
+def test_an_invalid_weight_is_refused(readout, weight):
     model = perceptron(readout)
     model.learn_one({"a": 1.0}, "yes")
     model.learn_one({"a": -1.0}, "no")
@@ -220,7 +220,7 @@ def test_a_weight_that_cannot_be_one(readout, weight):
         assert differences(model_memory(model), before) == []
 
 
-def test_a_weight_of_zero_teaches_nothing():
+def test_an_example_of_weight_0_changes_nothing():
     model = perceptron("average")
     model.learn_one({"a": 1.0}, "yes")
     model.learn_one({"a": -1.0}, "no")
@@ -230,14 +230,14 @@ def test_a_weight_of_zero_teaches_nothing():
 
 
 @pytest.mark.parametrize("shape", [(3,), (5,), (1, 4), ()])
-def test_the_wrong_shape_of_one_example(shape):
+def test_one_example_of_the_wrong_shape_is_refused(shape):
     model = perceptron(n_features=4)
     model.learn_one(np.ones(4), 0)
     with pytest.raises(ValueError, match=r"1-D array of 4 features.*shape.*partial_fit"):
         model.learn_one(np.ones(shape), 0)
 
 
-def test_predicting_a_bad_value_is_refused():
+def test_bad_values_are_refused_in_prediction():
     model = perceptron()
     model.learn_one({"a": 1.0}, "yes")
     model.learn_one({"a": -1.0}, "no")
@@ -254,8 +254,8 @@ def test_starting_weights():
     assert model.coef()[0].tolist() == [[1, 2, 3]]
 
 
-def test_padding_is_never_seen():
-    """Classes are padded to a multiple of four; the padding takes no part."""
+def test_padding_has_no_effect():
+    """Classes are padded to a multiple of four; the padding has no effect."""
     for classes in (3, 5, 6, 7):
         X, y = blobs(60, 4, classes)
         model = perceptron(n_features=4)

@@ -1,4 +1,4 @@
-"""Models on disk: what comes back is what was saved, and what cannot be used is refused with a sentence."""
+"""Model files: a loaded model equals the saved one, and a file that cannot be used raises a clear error."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def fit(model, X, y):
 
 
 @pytest.mark.parametrize(("name", "data"), combinations(LEARNERS))
-def test_a_fitted_model_comes_back(name, data, path):
+def test_a_loaded_model_equals_the_saved_one(name, data, path):
     X, y = DATA[data]
     model = fit(LEARNERS[name], X, y)
     loaded = saved_and_loaded(model, path)
@@ -73,7 +73,7 @@ def test_a_fitted_model_comes_back(name, data, path):
 
 
 @pytest.mark.parametrize(("name", "data"), combinations(STREAMING))
-def test_learning_goes_on_as_if_it_had_never_stopped(name, data, path):
+def test_a_loaded_model_continues_to_learn(name, data, path):
     X, y = DATA[data]
     whole = clone(STREAMING[name]).partial_fit(X, y)
     part = clone(STREAMING[name]).partial_fit(X[:23], y[:23])
@@ -83,7 +83,7 @@ def test_learning_goes_on_as_if_it_had_never_stopped(name, data, path):
 
 
 @pytest.mark.parametrize("name", STREAMING)
-def test_streams_of_dicts_go_on(name, path):
+def test_a_loaded_model_continues_a_stream_of_dicts(name, path):
     def stream(numbers):
         rng = np.random.default_rng(1)
         for t in range(80):
@@ -106,7 +106,7 @@ def test_streams_of_dicts_go_on(name, path):
 
 @pytest.mark.parametrize("data", ["two", "three", "sparse"])
 @pytest.mark.parametrize("name", KERNELS)
-def test_kernel_machines_come_back_and_go_on(name, data, path):
+def test_a_loaded_kernel_model_equals_the_saved_one_and_continues(name, data, path):
     X, y = DATA[data]
     fitted = fit(KERNELS[name].set_params(max_iter=3), X, y)
     loaded = saved_and_loaded(fitted, path)
@@ -121,7 +121,7 @@ def test_kernel_machines_come_back_and_go_on(name, data, path):
     assert whole.mistakes_ == resumed.mistakes_
 
 
-def test_a_kernel_stream_of_dicts_goes_on(path):
+def test_a_loaded_kernel_model_continues_a_stream_of_dicts(path):
     whole = rb.KernelPerceptron()
     rows = [({"a": t % 3, "b": 1.0, f"c{t % 5}": 2.0}, "xy"[t % 7 < 3]) for t in range(30)]
     for x, label in rows[:15]:
@@ -131,7 +131,7 @@ def test_a_kernel_stream_of_dicts_goes_on(path):
         assert whole.learn_one(x, label) == resumed.learn_one(x, label)
 
 
-def test_a_kernel_of_the_users_own_is_asked_for(path):
+def test_loading_a_user_defined_kernel_needs_the_kernel(path):
     X, y = blobs()
 
     def kernel(A, B):
@@ -139,7 +139,7 @@ def test_a_kernel_of_the_users_own_is_asked_for(path):
 
     model = rb.KernelPerceptron(kernel=kernel, max_iter=3, tol=None).fit(X, y)
     model.save(path)
-    with pytest.raises(ValueError, match="kernel of the user's own"):
+    with pytest.raises(ValueError, match="trained with a kernel function"):
         rb.load(path)
     assert np.array_equal(rb.load(path, kernel=kernel).predict(X), model.predict(X))
 
@@ -162,7 +162,7 @@ def test_the_columns_of_a_frame_keep_their_names(path):
     assert loaded.predict_one({"height": 2.0, "width": 5.0}) == 1
 
 
-def test_odd_parameters_come_back(path):
+def test_unusual_parameters_are_restored(path):
     X, y = blobs()
     model = rb.Perceptron(
         random_state=np.random.RandomState(5), class_weight={0: 2.0, 1: 1.0}, tol=float("inf"), max_iter=50
@@ -176,7 +176,7 @@ def test_odd_parameters_come_back(path):
     assert loaded.random_state.randint(1000) == model.random_state.randint(1000)
 
 
-def test_a_mostly_empty_model_makes_a_small_file(path):
+def test_a_mostly_zero_model_gives_a_small_file(path):
     X = sp.csr_array(([1.0, -2.0], ([0, 1], [7, 199_999])), shape=(2, 200_000))
     model = rb.AveragedPerceptron().fit(X, ["a", "b"])
     loaded = saved_and_loaded(model, path)
@@ -184,11 +184,11 @@ def test_a_mostly_empty_model_makes_a_small_file(path):
     assert_same_model(loaded, model)
 
 
-# ---- rules of the user's own ----
+# ---- user-defined rules ----
 
 
 @pytest.mark.parametrize("rule", [user_rules.Cautious, user_rules.Mean, user_rules.Vote])
-def test_a_rule_of_the_users_own_predicts_alone_and_learns_with_its_class(rule, path):
+def test_a_user_defined_rule_needs_its_class_only_for_learning(rule, path):
     X, y = blobs()
     whole, part = rule().partial_fit(X, y), rule().partial_fit(X[:30], y[:30])
     part.save(path)
@@ -203,7 +203,7 @@ def test_a_rule_of_the_users_own_predicts_alone_and_learns_with_its_class(rule, 
     assert_same_model(rb.load(path, rule=rule).partial_fit(X[30:], y[30:]), whole)
 
 
-def test_another_rule_than_the_saved_one(path):
+def test_loading_with_another_rule_than_the_saved_one(path):
     X, y = blobs()
     user_rules.Cautious().fit(X, y).save(path)
     with pytest.raises(ValueError, match="must be the class that was saved, Cautious; got Mean"):
@@ -213,7 +213,7 @@ def test_another_rule_than_the_saved_one(path):
     def Cautious(margin, sq_norm, C=0.1):  # noqa: N802
         return min(C, max(0.0, 2.0 - margin) / sq_norm)
 
-    with pytest.warns(UserWarning, match="its source has changed"):
+    with pytest.warns(UserWarning, match="source of the rule Cautious has changed"):
         rb.load(path, rule=Cautious)
 
 
@@ -228,7 +228,7 @@ def model(path):
 
 
 def change(path, edit, resign=True):
-    """Edit the header and arrays of a model file; with a checksum that fits again unless told not to."""
+    """Edit the header and arrays of a model file; recompute the checksum if `resign`."""
     from rosenblatt.model_file import container
 
     tensors = safetensors.numpy.load_file(path)
@@ -242,7 +242,7 @@ def change(path, edit, resign=True):
     safetensors.numpy.save_file(tensors, path, metadata)
 
 
-def test_a_file_cut_off_anywhere(model):
+def test_a_truncated_file_is_refused(model):
     whole = model.read_bytes()
     for size in sorted({0, 5, 8, 9, 100, len(whole) // 3, len(whole) // 2, len(whole) - 8, len(whole) - 1}):
         model.write_bytes(whole[:size])
@@ -250,7 +250,7 @@ def test_a_file_cut_off_anywhere(model):
             rb.load(model)
 
 
-def test_a_flipped_bit_anywhere(model):
+def test_a_flipped_bit_is_found(model):
     whole = bytearray(model.read_bytes())
     rng = np.random.default_rng(0)
     for place in rng.integers(0, len(whole), 150).tolist():
@@ -261,14 +261,14 @@ def test_a_flipped_bit_anywhere(model):
             rb.load(model)
 
 
-def test_what_is_no_model(tmp_path):
+def test_files_that_are_not_models_are_refused(tmp_path):
     text = tmp_path / "text"
     text.write_text("label,height\n1,2\n")
-    with pytest.raises(BadModel, match="is not a model of rosenblatt, which begins with a safetensors header"):
+    with pytest.raises(BadModel, match="is not a rosenblatt model, which begins with a safetensors header"):
         rb.load(text)
     other = tmp_path / "other.safetensors"
     safetensors.numpy.save_file({"x": np.zeros(3)}, other)
-    with pytest.raises(BadModel, match="but not a model of rosenblatt"):
+    with pytest.raises(BadModel, match="but not a rosenblatt model"):
         rb.load(other)
     pickled = tmp_path / "pickle"
     pickled.write_bytes(b"\x80\x04cos\nsystem\n(S'echo no'\ntR.")
@@ -280,13 +280,13 @@ def test_what_is_no_model(tmp_path):
         rb.load(tmp_path)
 
 
-def test_a_newer_version(model):
+def test_a_file_of_a_newer_version_is_refused(model):
     change(model, lambda header, tensors: header.update(format=99, library="9.0"))
     with pytest.raises(BadModel, match=r"written by a newer rosenblatt \(9\.0, model format 99\).*Upgrade"):
         rb.load(model)
 
 
-def test_a_checksum_that_does_not_fit(model):
+def test_a_wrong_checksum_is_refused(model):
     change(model, lambda header, tensors: tensors[weights(tensors)].fill(1.0), resign=False)
     with pytest.raises(BadModel, match="checksum"):
         rb.load(model)
@@ -322,13 +322,13 @@ TAMPERED = {
 
 
 @pytest.mark.parametrize("name", TAMPERED)
-def test_a_tampered_file_with_a_good_checksum(name, model):
+def test_a_manipulated_file_with_a_correct_checksum_is_refused(name, model):
     change(model, TAMPERED[name])
     with pytest.raises((BadModel, ValueError), match=r"model|algorithm"):
         rb.load(model)
 
 
-def test_updates_that_point_outside_the_support(path):
+def test_updates_outside_the_support_are_refused(path):
     X, y = blobs()
     rb.VotedPerceptron(max_iter=3, tol=None).fit(X, y).save(path)
 
@@ -343,7 +343,7 @@ def test_updates_that_point_outside_the_support(path):
         rb.load(path)
 
 
-def test_kernel_updates_that_point_outside_the_support(path):
+def test_kernel_updates_outside_the_support_are_refused(path):
     X, y = blobs()
     rb.KernelPerceptron(max_iter=2, tol=None).fit(X, y).save(path)
 
@@ -367,7 +367,7 @@ def test_only_a_fitted_model_can_be_saved(path):
     assert not path.exists()
 
 
-def test_a_failure_leaves_the_old_file_and_nothing_else(model):
+def test_a_failed_save_keeps_the_old_file_and_leaves_no_other(model):
     before = model.read_bytes()
     bad = rb.Perceptron().fit(*blobs())
     bad.note_ = object()
@@ -377,8 +377,8 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(model):
     assert [path.name for path in model.parent.iterdir()] == [model.name]
 
 
-def test_a_full_disk_leaves_the_old_file(model):
-    """A process that may write 1,000 bytes per file meets what a full disk gives: an error in the middle of writing."""
+def test_a_full_disk_keeps_the_old_file(model):
+    """A process with a limit of 1,000 bytes per file gets the error of a full disk: a failure in the middle of writing."""
     before = model.read_bytes()
     assert len(before) > 1000
     script = (
@@ -394,8 +394,8 @@ def test_a_full_disk_leaves_the_old_file(model):
     assert [path.name for path in model.parent.iterdir()] == [model.name]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
-def test_a_device_without_room():
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this device exists on Linux only")
+def test_saving_to_a_full_device_raises():
     with pytest.raises(OSError, match="No space left"):
         rb.Perceptron().fit(*blobs()).save("/dev/full")
     assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
@@ -415,15 +415,15 @@ def test_permissions_and_links_are_kept(model):
     assert stat.S_IMODE(fresh.stat().st_mode) == 0o666 & ~umask
 
 
-def test_no_folder_to_write_to(tmp_path):
+def test_saving_to_a_missing_folder_raises(tmp_path):
     with pytest.raises(FileNotFoundError):
         rb.Perceptron().fit(*blobs()).save(tmp_path / "absent" / "model")
     with pytest.raises(IsADirectoryError):
         rb.Perceptron().fit(*blobs()).save(tmp_path)
 
 
-def test_loading_runs_nothing(model, monkeypatch):
-    """The file names a class; it is looked up among the learners, not imported."""
+def test_loading_executes_no_code(model, monkeypatch):
+    """The class named in the file is looked up among the learners, not imported."""
     change(model, lambda header, tensors: header.update({"class": "antigravity"}))
     monkeypatch.setattr("builtins.exec", None)
     with pytest.raises(ValueError, match="algorithm must be one of"):

@@ -1,4 +1,4 @@
-"""Numerical edges of the rules that keep more than weights: nothing drifts, nothing turns into NaN, errors leave no trace."""
+"""Numerical limits of the rules with more state than weights: no drift, no NaN, and errors change nothing."""
 
 import inspect
 
@@ -27,7 +27,7 @@ RULES |= {
 }
 EACH = pytest.mark.parametrize("name", RULES)
 EACH_OF_MANY = pytest.mark.parametrize("name", [name for name in RULES if name != "parallel"])
-"""Those for more than two classes."""
+"""Learners for more than two classes."""
 EACH_AND_CLASSES = pytest.mark.parametrize(
     ("name", "classes"), [(name, classes) for name in RULES for classes in (2, 3) if (name, classes) != ("parallel", 3)]
 )
@@ -55,9 +55,7 @@ def test_rows_of_zeros(name, classes, fit_intercept):
         if not fit_intercept:
             some = X.any(axis=1)
             without = clone(model).partial_fit(X[some], y[some], classes=range(classes))
-            assert np.array_equal(last_weights(fresh), last_weights(without)), (
-                "nothing can be learned from a row of zeros"
-            )
+            assert np.array_equal(last_weights(fresh), last_weights(without)), "rows of zeros change nothing"
 
 
 @EACH_AND_CLASSES
@@ -72,8 +70,8 @@ def test_constant_features(name, classes):
 
 @EACH_SECOND
 @CLASSES
-def test_variances_that_shrink_to_nothing(name, classes):
-    """One example over and over, with alternating labels and huge values: the variance along it vanishes."""
+def test_variances_that_shrink_to_0(name, classes):
+    """One example many times, with alternating labels and huge values: the variance along it vanishes."""
     model = clone(RULES[name])
     X = np.array([[1e8, -1e8, 1e-8]] * 2000)
     model.partial_fit(X, np.arange(2000) % classes, classes=range(classes))
@@ -95,7 +93,7 @@ def test_variances_that_shrink_to_nothing(name, classes):
 @pytest.mark.parametrize("variant", ["SCW-I", "SCW-II"])
 @pytest.mark.parametrize("phi", [1e-300, 1e-8, 1e8, 1e100, 1e154, 1e300, 1.7e308])
 @CLASSES
-def test_phi_to_infinity(covariance, variant, phi, classes):
+def test_very_large_and_very_small_phi(covariance, variant, phi, classes):
     X, y = blobs(200, 4, classes, seed=3)
     model = rb.SoftConfidenceWeighted(phi=phi, variant=variant, covariance=covariance)
     model.partial_fit(X, y, classes=range(classes))
@@ -104,7 +102,7 @@ def test_phi_to_infinity(covariance, variant, phi, classes):
 
 @pytest.mark.parametrize("r", [1e-100, 1e-12, 1e12, 1e300])
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_r_at_both_ends(r, covariance):
+def test_very_large_and_very_small_r(r, covariance):
     X, y = blobs(200, 4, seed=3)
     finite(rb.AROW(r=r, covariance=covariance).partial_fit(X, y, classes=[0, 1]))
     finite(rb.SecondOrderPerceptron(a=r, covariance=covariance).partial_fit(X, y, classes=[0, 1]))
@@ -113,12 +111,12 @@ def test_r_at_both_ends(r, covariance):
 @EACH
 @pytest.mark.parametrize("form", [np.asarray, csr], ids=["dense", "sparse"])
 @pytest.mark.parametrize("value", [1e155, 1e308])
-def test_values_so_large_that_squares_overflow(name, form, value):
+def test_squares_that_overflow_are_refused(name, form, value):
     X, y = blobs(40, 4, seed=1)
     model = clone(RULES[name]).partial_fit(X, y, classes=[0, 1])
     wrong = X.copy()
     wrong[17] = [value, -value, value, -value]
-    y[17] = 1 - model.predict(wrong[17:18] / value)[0]  # an example that is right may be as long as it likes
+    y[17] = 1 - model.predict(wrong[17:18] / value)[0]  # a correct example may have any length
     before = memory(model)
     with pytest.raises(
         ValueError, match=r"Row 0 of X has values so large that its score overflows.*Scale the features"
@@ -135,8 +133,8 @@ def test_values_so_large_that_squares_overflow(name, form, value):
 @pytest.mark.parametrize(
     "name", ["SOP", "AROW", "AROW-full", "SCW-I", "SCW-II", "ROMMA", "ROMMA-aggressive", "ALMA", "parallel"]
 )
-def test_ten_million_examples(name):
-    """A long noisy stream whose best answer changes half-way: finite to the end, and still no worse than guessing."""
+def test_ten_million_examples_stay_accurate(name):
+    """A long noisy stream whose best answer changes half-way: weights stay finite, and accuracy no worse than guessing."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 4))
     u = np.array([1.0, -1.0, 2.0, 0.0])
@@ -151,10 +149,10 @@ def test_ten_million_examples(name):
     assert model.examples_ == 10_000_000
     total = np.square(last_weights(model)).sum()
     if name in ("ROMMA", "ROMMA-aggressive", "ALMA"):
-        assert model.model_.memory.content(4)[1].sum() == pytest.approx(total, rel=1e-3), "the length is what it is"
+        assert model.model_.memory.content(4)[1].sum() == pytest.approx(total, rel=1e-3), "the stored sum is accurate"
 
 
-def test_a_matrix_that_would_not_fit_is_refused():
+def test_a_matrix_that_does_not_fit_in_memory_is_refused():
     X = csr(np.zeros((2, 20_000)))
     with pytest.raises(
         ValueError, match=r'covariance="full" keeps .* at most 2 GiB in all; got 20,000 .* 3\.0 GiB\. Use cov'
@@ -167,7 +165,7 @@ def test_a_matrix_that_would_not_fit_is_refused():
 @EACH_OF_MANY
 @pytest.mark.parametrize("scheme", ["max", "ovr"])
 @pytest.mark.parametrize("value", [1e155, 1e308])
-def test_a_refused_example_of_many_classes_leaves_no_trace(name, scheme, value):
+def test_a_refused_example_of_many_classes_changes_nothing(name, scheme, value):
     X, y = blobs(40, 4, 3, seed=1)
     model = clone(RULES[name]).set_params(multiclass=scheme).partial_fit(X, y, classes=range(3))
     refused = 0

@@ -1,4 +1,4 @@
-"""Model files of an earlier version load, predict and learn on as they did there; `tests/dask` goes on with one on a cluster."""
+"""Model files of an earlier version load, predict and learn with the same results; `tests/dask` resumes one on a cluster."""
 
 import json
 
@@ -12,12 +12,12 @@ def stored():
     return json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
 
 
-def test_every_file_is_tried(stored):
+def test_every_file_is_tested(stored):
     assert {path.stem for path in FOLDER.glob("*.model")} == {*CASES, *TABLES} == set(stored)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_old_models_predict_and_learn_on(name, stored):
+def test_old_models_predict_and_learn(name, stored):
     now = results(CASES[name], FOLDER / f"{name}.model")
     if name == "winnow":  # its weights are exponentials, whose last bits depend on the C library
         for moment, values in now.items():
@@ -26,11 +26,11 @@ def test_old_models_predict_and_learn_on(name, stored):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_old_models_with_an_encoder_predict_and_learn_on(name, stored):
+def test_old_models_with_an_encoder_predict_and_learn(name, stored):
     now = table_results(FOLDER / f"{name}.model")
     assert now == {moment: stored[name][moment] for moment in now}
 
 
 @pytest.mark.parametrize("name", ["table", "interrupted"])
-def test_old_runs_go_on(name, stored, tmp_path):
+def test_old_runs_can_be_resumed(name, stored, tmp_path):
     assert resumed(FOLDER / f"{name}.model", tmp_path / "copy.model") == stored[name]["resumed"]

@@ -1,4 +1,4 @@
-"""What is built holds what it should and nothing else; what it declares is what it needs."""
+"""The distributions contain the right files only, and declare the right dependencies."""
 
 import ast
 import importlib
@@ -24,7 +24,7 @@ DISTRIBUTIONS = {"sklearn": "scikit-learn", "flint": "python-flint", "prometheus
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The wheel and the source distribution, as any frontend builds them."""
+    """The wheel and the source distribution, as built by any frontend."""
     folder = tmp_path_factory.mktemp("dist")
     code = "import sys, hatchling.build as b; b.build_wheel(sys.argv[1]); b.build_sdist(sys.argv[1])"
     subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ROOT, check=True, capture_output=True)
@@ -46,7 +46,7 @@ def known_files():
 
 
 def test_type_checkers_see_every_public_name(built):
-    """The learners are found at run time; in the wheel a stub lists them."""
+    """The learners are found at run time; in the wheel a stub file lists them."""
     stub = built[0]["rosenblatt/__init__.pyi"].decode()
     listed = {
         name: f"{home}.{name}" for home, name in re.findall(r"^from (\S+) import (\w+) as \2$", stub, re.MULTILINE)
@@ -73,7 +73,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built, known_files):
         assert f"rosenblatt/{name}" in package
 
 
-def test_the_source_distribution_holds_what_is_tracked_and_can_test_itself(built, known_files):
+def test_the_source_distribution_holds_the_tracked_files_and_the_tests(built, known_files):
     _, names = built
     assert set(names) - {"PKG-INFO"} <= known_files
     needed = {"LICENSE", "README.md", "CITATION.cff", "SECURITY.md", "Makefile", "pyproject.toml", "tests/conftest.py"}
@@ -102,7 +102,7 @@ def plain(requirement):
 def test_every_library_that_is_imported_is_declared():
     declared = {plain(line) for line in PROJECT["dependencies"]}
     declared |= {plain(line) for extra in FOR_USERS for line in EXTRAS[extra]}
-    # A part of Numba, what only type checkers see, and what is looked for only if a user has it.
+    # Part of Numba, imports for type checkers only, and libraries used only if the user has them.
     declared |= {"llvmlite", "_typeshed", "pandas", "polars"}
     imported = set()
     for path in (ROOT / "src").rglob("*.py"):
@@ -115,7 +115,7 @@ def test_every_library_that_is_imported_is_declared():
     assert {DISTRIBUTIONS.get(name, name) for name in foreign} <= declared
 
 
-def test_all_brings_every_extra_for_users():
+def test_the_extra_all_contains_every_extra_for_users():
     assert set(EXTRAS) - FOR_USERS == {"all", "dev", "bench", "docs"}
 
 

@@ -1,4 +1,4 @@
-"""The declarations of parameters, and that every door to a learner follows them: `fit`, `--set`, the service, the docstrings."""
+"""Declarations of parameters; `fit`, `--set`, the service and the docstrings all follow them."""
 
 import inspect
 import re
@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.dual import schemes as dual
-from rosenblatt.engine import multiclass, step_call
+from rosenblatt.engine import dual, multiclass, state
 from rosenblatt.estimators.parameters import SWITCH, Parameter, declarations, defaults
 from rosenblatt.lab.catalogue import learners as shown_in_the_lab
 from rosenblatt.learners import find, names
@@ -22,7 +21,7 @@ X, Y = [[0.0], [1.0]], [0, 1]
 ALL = [(algorithm, name) for algorithm in names() for name in declarations(find(algorithm))]
 EACH = pytest.mark.parametrize("algorithm", names())
 OWN_WORDS = ("max_iter", "class_weight")
-"""What the command line refuses in words of its own: the first means --epochs, the second cannot be a dict there."""
+"""Parameters that the command line refuses with its own messages: the first means --epochs, the second cannot be a dict there."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +44,7 @@ def wrong_values(parameter):
 
 
 @pytest.mark.parametrize(("algorithm", "name"), ALL)
-def test_a_wrong_value_is_refused_in_the_same_words_everywhere(algorithm, name, data, tmp_path):
+def test_a_wrong_value_gives_the_same_message_everywhere(algorithm, name, data, tmp_path):
     learner = find(algorithm)
     for number, value in enumerate(wrong_values(declarations(learner)[name])):
         with pytest.raises(ValueError, match=rf"^`{name}` of {learner.__name__} must .+; got .+\. \S.+\.$") as refused:
@@ -58,7 +57,7 @@ def test_a_wrong_value_is_refused_in_the_same_words_everywhere(algorithm, name, 
             assert message in said
             assert not model.exists()
         if getattr(learner, "__name__", "") in ("PocketPerceptron", "BatchPerceptron"):
-            continue  # they are not for streams
+            continue  # not for streams
         with pytest.raises(Refused) as refused:
             new_estimator(algorithm, {name: value})
         assert (refused.value.status, refused.value.message) == (422, message)
@@ -80,8 +79,8 @@ def test_every_parameter_is_declared_and_described(algorithm):
 
 
 def another(name, parameter, default):
-    """A value other than the default that `train` can learn with."""
-    if name in ("readout", "kernel", "on_zero"):  # the last word of each cannot begin, or not with a budget
+    """A value other than the default that `train` accepts."""
+    if name in ("readout", "kernel", "on_zero"):  # the last choice does not work from zero weights or with a budget
         return parameter.choices[1]
     if parameter.choices and not parameter.number:
         return next(word for word in reversed(parameter.choices) if word != default)
@@ -100,18 +99,18 @@ def test_train_sets_every_parameter(algorithm, data, tmp_path):
     settings = [text for name, value in chosen.items() for text in ("--set", f"{name}={value}")]
     call("train", data, "-m", model, "-q", "-a", algorithm, *settings)
     kept = rb.load(model).get_params()
-    assert {name for name in chosen if kept[name] != chosen[name]} <= {"max_iter", "tol"}, "the command's own epochs"
+    assert {name for name in chosen if kept[name] != chosen[name]} <= {"max_iter", "tol"}, "set by the command"
 
 
 @EACH
-def test_help_on_the_command_line(algorithm, data, tmp_path):
+def test_the_command_line_describes_the_parameters(algorithm, data, tmp_path):
     shown = call("train", data, "-m", tmp_path / "a.model", "-a", algorithm, "--set", "help").stdout
     assert [line.split(" : ")[0] for line in shown.splitlines() if line[0] != " "] == re.findall(
         r"^(\w+) : .*default=", find(algorithm).__doc__, re.MULTILINE
     )
 
 
-def test_the_service_describes_what_it_takes():
+def test_the_service_describes_its_parameters():
     for settings in document(Limits(), False)["components"]["schemas"]["Settings"]["anyOf"][1:]:
         algorithm = settings["properties"]["algorithm"]["const"]
         properties = settings["properties"]["parameters"]["properties"]
@@ -144,7 +143,7 @@ def test_the_lab_shows_the_choices():
     [
         ({"number": "float", "above": 0}, [1e-300, 1, np.float32(2)], [0, np.inf, True], "be a number greater than 0"),
         ({"number": "float", "above": 0, "most": 1}, [1.0], [1.1], "be a number greater than 0 and at most 1"),
-        ({"number": "float", "above": 0, "below": 1}, [0.5], [0, 1], "lie between 0 and 1"),
+        ({"number": "float", "above": 0, "below": 1}, [0.5], [0, 1], "be between 0 and 1"),
         ({"number": "float", "least": 0, "below": None}, [0, np.inf], [-1, np.nan], "be a number of at least 0"),
         ({"number": "float", "above": 0, "none": True}, [None, 1], [-1], "be None or a number greater than 0"),
         ({"number": "int", "least": 1}, [1, np.int8(3)], [0, True, 2.0, None], "be a whole number of at least 1"),
@@ -158,7 +157,7 @@ def test_the_lab_shows_the_choices():
         ({"choices": ("x",), "number": "float", "above": 0}, [1.0, "x"], [-1, "y"], "be 'x' or a number greater than 0"),
     ],
 )  # fmt: skip
-def test_what_is_allowed(allowed, good, wrong, must):
+def test_allowed_and_refused_values(allowed, good, wrong, must):
     parameter = Parameter(about="What it does. What to do.", **allowed)
     for value in good:
         assert parameter.allows(value), value
@@ -187,5 +186,5 @@ def test_a_subclass_that_changes_a_default_keeps_the_declaration():
             learner().set_params(max_iter=0).fit(X, Y)
 
 
-def test_the_kernel_perceptron_shares_the_words_of_the_linear_learners():
-    assert (list(dual.SCHEMES), list(dual.ON_ZERO)) == (list(multiclass.SCHEMES), list(step_call.ON_ZERO))
+def test_the_kernel_perceptron_shares_declarations_with_linear_learners():
+    assert (list(dual.SCHEMES), list(dual.ON_ZERO)) == (list(multiclass.SCHEMES), list(state.ON_ZERO))

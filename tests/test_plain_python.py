@@ -1,4 +1,4 @@
-"""Without compilation the same functions run as plain Python with the same bits: a debugger can follow an example to the step."""
+"""Without compilation the same functions run as plain Python with the same bits, so that a debugger can step through them."""
 
 import json
 import os
@@ -34,13 +34,13 @@ def bits(estimator):
 
 
 def results():
-    """The bits of every worked example, and of each kind of loop for two and many classes, dense and sparse rows."""
+    """The bits of every worked example, and of each kind of loop: two and many classes, dense and sparse rows."""
     found = {}
     for case in WORKED["binary_passes"]:
         model = rb.Perceptron(
             on_zero=case["on_zero"], fit_intercept=case["fit_intercept"], max_iter=2, tol=None, shuffle=False
         )
-        X = np.vstack([np.array(case["X"], float), np.zeros((2, len(case["X"][0])))])  # both classes are known
+        X = np.vstack([np.array(case["X"], float), np.zeros((2, len(case["X"][0])))])  # makes both classes known
         y, weight = np.append(np.array(case["y"]) > 0, [False, True]), np.append(np.ones(len(case["X"])), [0, 0])
         found[case["name"]] = bits(model.fit(X, y, sample_weight=weight))
     for case in WORKED["multiclass"]:
@@ -54,7 +54,7 @@ def results():
     rng = np.random.default_rng(5)
     for kind, model in KINDS.items():
         for classes in (2,) if kind == "committee" else (2, 5):
-            X = np.abs(rng.normal(size=(24, 11))) * 10.0 ** rng.integers(-2, 3, 11)  # other orders give other last bits
+            X = np.abs(rng.normal(size=(24, 11))) * 10.0 ** rng.integers(-2, 3, 11)  # the order of summation matters
             X[rng.random(X.shape) < 0.3] = 0.0
             y = np.arange(24) % classes
             for form, rows in (("dense", X), ("sparse", csr(X))):
@@ -67,7 +67,7 @@ def results():
 
 @pytest.fixture(scope="module")
 def plain():
-    """The results of a process that compiles nothing."""
+    """The results of a process without compilation."""
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "tests.test_plain_python"],

@@ -1,4 +1,4 @@
-"""Displays: what they draw, how they are labelled, and what they refuse."""
+"""Displays: drawing, labels and errors."""
 
 import json
 import re
@@ -59,7 +59,7 @@ def texts(display):
 # ---- regions ----
 
 
-def test_the_colours_are_okabe_and_ito_and_no_class_looks_like_another():
+def test_colours_are_those_of_okabe_and_ito_and_classes_differ():
     assert {colour.lower() for colour in COLOURS} == OKABE_ITO
     assert len({class_style(number) for number in range(70)}) == 70
 
@@ -91,7 +91,7 @@ def test_the_arrow_is_perpendicular_to_the_boundary_and_starts_on_it():
     assert across @ model.coef_[0] > 0
 
 
-def test_no_margin_without_separation_and_none_without_labels():
+def test_the_margin_needs_separable_examples_and_labels():
     X, y = blobs([0, 0], [0.2, 0]), np.repeat([0, 1], 20)
     model = AveragedPerceptron(max_iter=3, tol=None).fit(X, y)
     assert DecisionRegionDisplay.from_estimator(model, X, y, grid_resolution=20).margin is None
@@ -134,7 +134,7 @@ def test_regions_of_a_frame():
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("height", "width")
 
 
-def test_axes_of_ones_own():
+def test_axes_given_by_the_user():
     _, (left, right) = plt.subplots(1, 2)
     model = Perceptron(tol=None).fit(TWO, TWO_LABELS)
     display = DecisionRegionDisplay.from_estimator(model, TWO, TWO_LABELS, grid_resolution=20, ax=right)
@@ -174,7 +174,7 @@ def test_mistakes_of_each_epoch():
         MistakesDisplay.from_estimator()
 
 
-def test_the_squeeze():
+def test_the_squeeze_of_a_trace_is_drawn():
     X, y, _ = separable_examples(0.1, 80, 4)
     display = SqueezeDisplay.from_data(X, y, fit_intercept=False)
     assert legend(display) == ["√k·R", "‖w‖", "⟨w, u⟩", "kγ"]
@@ -193,13 +193,13 @@ def test_the_squeeze():
         SqueezeDisplay.from_trace(trace(X, y, "winnow"))
 
 
-def test_losses():
+def test_losses_are_drawn():
     display = LossDisplay.from_estimator(Perceptron(), TWO, TWO_LABELS, epochs=3)
     assert legend(display) == ["0/1 loss", "perceptron criterion"]
     assert display.ax_.get_xlabel() == "epoch"
     shown = LossDisplay.from_predictions(["no", "yes", "yes"], [-1.0, 2.0, -3.0])
     assert legend(shown) == ["0/1 loss", "perceptron criterion max(0, -y·s)", "examples"]
-    assert sorted(shown.margins) == [-1.5, 0.5, 1]  # in units of their median
+    assert sorted(shown.margins) == [-1.5, 0.5, 1]  # divided by their median
     assert shown.ax_.get_xlim()[1] < 2
     along = LossDisplay(losses_along(TWO, TWO_LABELS, [0, 1, 1], [1, 0, 0])).plot()
     assert along.ax_.get_xlabel() == "step along the direction"
@@ -231,7 +231,7 @@ def test_a_gif_has_a_picture_for_each_step(tmp_path):
     path = film.save(tmp_path / "run.gif")
     with Image.open(path) as image:
         assert image.format == "GIF"
-        assert image.n_frames >= 4  # pictures that are the same are joined
+        assert image.n_frames >= 4  # equal pictures are merged
     assert not plt.get_fignums()
 
 
@@ -242,7 +242,7 @@ def test_every_picture_can_be_drawn(algorithm):
     for frame in range(len(film)):
         film.draw(ax, frame)
     assert ax.get_title()
-    film.film()._draw_was_started = True  # it was made only to be looked at
+    film.film()._draw_was_started = True  # avoids a warning that the animation was never drawn
 
 
 def test_a_picture_shows_the_example_and_the_verdict():
@@ -256,7 +256,7 @@ def test_a_picture_shows_the_example_and_the_verdict():
     assert ring.get_offsets().tolist() == [[1, 1]]
 
 
-def test_the_page_needs_nothing_else(tmp_path):
+def test_the_html_page_is_self_contained(tmp_path):
     wicked = ["</script><b>", "ok"]
     film = animate(WALK["X"], [wicked[label == 1] for label in WALK["y"]], max_iter=2)
     page = film.save(tmp_path / "run.html").read_text(encoding="utf-8")
@@ -272,7 +272,7 @@ def test_the_page_needs_nothing_else(tmp_path):
     assert "&lt;/script&gt;" in film._repr_html_() or "srcdoc" in film._repr_html_()
 
 
-def test_what_cannot_be_filmed(tmp_path):
+def test_errors_of_animations(tmp_path):
     with pytest.raises(ValueError, match="An animation needs a run of a linear learner"):
         animate(**WALK, algorithm="kernel")
     with pytest.raises(ValueError, match=r"must have two features; got the shape \(2, 3\)"):
@@ -291,7 +291,7 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
 
 
 @pytest.mark.slow
-def test_plots_load_without_matplotlib(tmp_path):
+def test_plots_can_be_imported_without_matplotlib(tmp_path):
     import subprocess
 
     code = (

@@ -1,4 +1,4 @@
-"""Predict, then learn."""
+"""Progressive evaluation: predict each example, then learn it."""
 
 import itertools
 
@@ -20,7 +20,7 @@ def pairs(X, y):
     ("name", "form"),
     [*itertools.product(STREAMING, ["dense", "sparse"]), *itertools.product(LOOPS, ["float32"])],
 )
-def test_rows_in_batches_are_learned_as_one_by_one(name, classes, form):
+def test_batches_of_rows_equal_single_rows(name, classes, form):
     from sklearn.base import clone
 
     X, y = blobs(classes=classes, dtype=np.float32 if form == "float32" else np.float64)
@@ -53,8 +53,8 @@ def test_records_are_learned_by_learn_one():
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(
     "name", ["Perceptron", "Winnow-balanced", "AROW", "ROMMA"]
-)  # one for each way to keep the weights
-def test_many_records_at_once_are_learned_as_one_by_one(name, classes):
+)  # one for each way to store the weights
+def test_batches_of_records_equal_single_records(name, classes):
     from sklearn.base import clone
 
     X, y = blobs(classes=classes)
@@ -69,7 +69,7 @@ def test_many_records_at_once_are_learned_as_one_by_one(name, classes):
     assert_same_model(many, single)
 
 
-def test_records_that_need_a_closer_look_are_left_alone():
+def test_records_with_unusual_values_are_not_batched():
     model = rb.Perceptron()
     for label in ("a", "b"):
         model.learn_one({label: 1.0, "c": 2.0}, label)
@@ -84,8 +84,8 @@ def test_records_that_need_a_closer_look_are_left_alone():
     assert learn_records(rb.AveragedPerceptron().partial_fit([[1.0]], [0]).model_, [{}], [0], 1e4) is None
 
 
-def test_a_record_that_cannot_be_learned_does_not_hold_up_the_others():
-    """A score that is infinite is found while learning, in the middle of a batch."""
+def test_a_bad_record_in_a_batch_does_not_affect_the_others():
+    """An infinite score is found during learning, in the middle of a batch."""
     many, single = rb.Perceptron(), rb.Perceptron()
     for model in (many, single):
         model.learn_one({"x": 1.0}, "a")
@@ -106,7 +106,7 @@ def test_a_record_that_cannot_be_learned_does_not_hold_up_the_others():
 
 @pytest.mark.parametrize("delay", [1, 7, 1000])
 def test_delayed_labels(delay):
-    """The slow way: predict now, learn the example of `delay` steps ago."""
+    """The reference: predict now, learn the example of `delay` steps ago."""
     X, y = blobs()
     model, same, wrong = rb.PassiveAggressive(), rb.PassiveAggressive(), 0
     for form in (pairs(X, y), [(X, y)]):
@@ -125,7 +125,7 @@ def test_delayed_labels(delay):
         assert_same_model(model, same)
 
 
-def test_the_curve():
+def test_the_curve_of_mistakes():
     X, y = blobs(n=60)
     result = rb.progressive(rb.Perceptron(), pairs(X, y))
     assert [count for count, _ in result.curve] == [1, 2, 4, 8, 16, 32, 60]
@@ -144,7 +144,7 @@ def test_columns_and_classes_may_grow():
     assert result.examples == 35
 
 
-def test_files(tmp_path):
+def test_progressive_evaluation_of_files(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("a,b,label\n" + "1,0,x\n0,1,y\n" * 50)
     result = rb.progressive(rb.Perceptron(), rb.stream(path))
@@ -153,7 +153,7 @@ def test_files(tmp_path):
 
 
 class Majority:
-    """Somebody else's model."""
+    """A model from another library."""
 
     def __init__(self):
         self.counts = {}
@@ -167,13 +167,13 @@ class Majority:
         return guess
 
 
-def test_other_models():
+def test_models_of_other_libraries():
     assert rb.progressive(Majority(), [({}, "a")] * 9 + [({}, "b")]).mistakes == 2
     assert rb.progressive(Majority(), [(np.zeros((3, 2)), ["a", "a", "b"])]).mistakes == 2
     assert rb.progressive(rb.KernelPerceptron(), [(np.eye(2), ["a", "b"])] * 3).mistakes < 6
 
 
-def test_bad_values_and_delays():
+def test_bad_values_and_delays_are_refused():
     with pytest.raises(ValueError, match="NaN"):
         rb.progressive(rb.Perceptron(), [(np.array([[0.0, 1.0], [np.nan, 1.0]]), [0, 1])])
     for delay in (-1, 1.5, True):

@@ -1,4 +1,4 @@
-"""What semantic versioning covers is listed in CONTRIBUTING.md, and nothing else is public."""
+"""CONTRIBUTING.md lists the names that semantic versioning covers; no other name is public."""
 
 import ast
 import importlib
@@ -15,7 +15,7 @@ CONTRIBUTING = Path(__file__).parent.parent / "CONTRIBUTING.md"
 
 
 def listed():
-    """The modules of the table with the names beside them; True for those that have learners as well."""
+    """The modules of the table with their names; True for modules that also have learners."""
     rows = re.findall(r"^\| `(rosenblatt[\w.]*)` \| (.+) \|$", CONTRIBUTING.read_text(encoding="utf-8"), re.MULTILINE)
     return {module: (re.findall(r"`(\w+)`", names.partition("and ")[0]), "learner" in names) for module, names in rows}
 
@@ -26,7 +26,7 @@ MODULES = sorted(
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_the_table_of_public_names(module):
+def test_the_public_names_are_those_of_the_table(module):
     public = getattr(importlib.import_module(module), "__all__", None)
     if module not in listed():
         assert public is None
@@ -49,4 +49,4 @@ def test_no_other_module_has_a_list_of_public_names():
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     }
-    assert found | {PACKAGE / "__init__.py"} == public, "the list of the package itself is made when it is asked for"
+    assert found | {PACKAGE / "__init__.py"} == public, "the package makes its own list at run time"

@@ -1,4 +1,4 @@
-"""The verbs of the kernels: the order of every sum, and sparse rows that give the bits of dense ones."""
+"""The functions of the kernels on rows: the order of every sum, and equal bits for sparse and dense rows."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def sparse_row(x, index=np.int32):
 
 
 def wild(size, seed, dtype=np.float64):
-    """Numbers of very different sizes, so that every other order of summation gives other last bits."""
+    """Numbers of very different sizes, so that another order of summation changes the last bits."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=size) * 10.0 ** rng.integers(-4, 5, size)
     x[rng.random(size) < 0.3] = 0.0
@@ -69,8 +69,8 @@ def test_a_squared_norm_is_summed_in_eight_lanes(size, seed):
     assert _squared_norm(sparse_row(narrow)) == oracles.lane_sum(wide * wide)
 
 
-def test_the_order_matters_in_these_tests():
-    """If any order gave the same bits the tests above would be idle."""
+def test_the_order_of_summation_matters_in_these_tests():
+    """If every order gave the same bits, the tests above would prove nothing."""
     assert any(
         oracles.lane_sum(wild(40, seed)) != np.cumsum(wild(40, seed))[-1]
         and oracles.lane_sum(wild(40, seed)) != np.sum(wild(40, seed))
@@ -133,7 +133,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_matrix_never_reaches_a_kernel(damage, index, monkeypatch):
+def test_a_damaged_matrix_is_refused_before_a_kernel_runs(damage, index, monkeypatch):
     S = damaged(DAMAGE[damage])
     S.indptr, S.indices = S.indptr.astype(index), S.indices.astype(index)
     monkeypatch.setattr(Table, "chunks", lambda *a: pytest.fail("a kernel would have run"))
@@ -141,16 +141,16 @@ def test_a_damaged_matrix_never_reaches_a_kernel(damage, index, monkeypatch):
         Table(S)
 
 
-def test_an_index_beyond_32_bits_is_seen():
+def test_an_index_beyond_32_bits_is_refused():
     S = damaged(lambda S: None)
     S.indptr, S.indices = S.indptr.astype(np.int64), S.indices.astype(np.int64)
     S.indices[5] += 2**32
-    with pytest.raises(ValueError, match=r"column indices of a sparse X must lie in 0\.\.2.*Rebuild"):
+    with pytest.raises(ValueError, match=r"column indices of a sparse X must be in 0\.\.2.*Rebuild"):
         Table(S)
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_estimators_refuse_it_and_stay_as_they_were(damage):
+def test_estimators_refuse_a_damaged_matrix_and_do_not_change(damage):
     X, y = blobs(4, 3)
     model = Perceptron().fit(X, y)
     before = model.coef_
@@ -160,7 +160,7 @@ def test_estimators_refuse_it_and_stay_as_they_were(damage):
         assert np.array_equal(model.coef_, before)
 
 
-def test_unsorted_rows_and_duplicates_are_put_in_order_on_a_copy():
+def test_unsorted_rows_and_duplicates_are_sorted_in_a_copy():
     X = sp.csr_array(
         (np.array([2.0, 1, 5, 3, 4, -1]), np.array([3, 0, 2, 1, 1, 0], np.int32), np.array([0, 2, 5, 6], np.int32)),
         shape=(3, 4),
@@ -172,25 +172,25 @@ def test_unsorted_rows_and_duplicates_are_put_in_order_on_a_copy():
     assert np.array_equal(X.indices, indices)
 
 
-def test_a_stale_flag_of_scipy_is_not_believed():
+def test_rows_are_checked_even_if_scipy_marks_them_as_sorted():
     X, y = blobs(20, 6)
     S = sp.csr_array(X)
     S.sum_duplicates()
     assert S.has_canonical_format
-    for i in range(20):  # turn every row around behind SciPy's back
+    for i in range(20):  # reverse every row without telling SciPy
         part = slice(S.indptr[i], S.indptr[i + 1])
         S.indices[part], S.data[part] = S.indices[part][::-1].copy(), S.data[part][::-1].copy()
     assert np.array_equal(Perceptron(eta0=0.1).fit(S, y).coef_, Perceptron(eta0=0.1).fit(X, y).coef_)
 
 
 @pytest.mark.parametrize("fmt", ["csc", "coo", "lil", "bsr"])
-def test_other_sparse_formats(fmt):
+def test_other_sparse_formats_are_converted(fmt):
     X, y = blobs(20, 6)
     S = sp.csr_matrix(X).asformat(fmt)
     assert np.array_equal(Perceptron(eta0=0.1).fit(S, y).coef_, Perceptron(eta0=0.1).fit(X, y).coef_)
 
 
-def test_what_fits_is_used_where_it_lies():
+def test_data_in_the_right_format_are_not_copied():
     X, _ = blobs(20, 6)
     assert np.shares_memory(Table(X).rows, X)
     S = sp.csr_array(X)
@@ -201,7 +201,7 @@ def test_what_fits_is_used_where_it_lies():
 
 
 @pytest.mark.parametrize("layout", ["C", "F", "strided", "reversed", "int", "read-only"])
-def test_layouts(layout):
+def test_all_memory_layouts_give_the_same_rows(layout):
     X, y = blobs(150, 7, classes=3)
     X = np.round(X * 4)
     given = {

@@ -1,6 +1,6 @@
-"""A rule of the user's own: the same door as the built-in ones, kept on disk like theirs."""
+"""User-defined rules: the same estimators as the built-in ones, with the same disk cache."""
 
-# ruff: noqa: N802 - a rule is named like the class that it becomes
+# ruff: noqa: N802 - a rule has the name of the class that is made from it
 
 import os
 import pickle
@@ -34,7 +34,7 @@ def test_the_same_step_gives_the_same_model(name):
     for classes in (2, 3) if name in ("Plain", "Cautious") else (2,):
         X, y = blobs(60, 9, classes, seed=1)
         mine, theirs = (clone(model).partial_fit(X, y) for model in (own, built_in))
-        # The loss of examples beyond the target is not known to a rule without one.
+        # A rule without a target does not define the loss of examples beyond the target.
         mine.model_.state.counters.loss = theirs.model_.state.counters.loss = 0.0
         assert_same_model(mine, theirs)
         assert np.array_equal(mine.predict(X), theirs.predict(X))
@@ -42,7 +42,7 @@ def test_the_same_step_gives_the_same_model(name):
         assert np.array_equal(clone(own).fit(csr(X), y).coef_, clone(built_in).fit(X, y).coef_)
 
 
-def test_a_rule_of_second_order():
+def test_a_second_order_rule():
     X, y = blobs(60, 9, 3, seed=1)
     assert_same_model(user_rules.Unsure(r=0.5).partial_fit(X, y), rb.AROW(r=0.5).partial_fit(csr(X), y))
 
@@ -59,7 +59,7 @@ def test_a_rule_that_shrinks_the_weights():
     assert model.updates_ == k
 
 
-def test_what_is_no_sum_of_examples_cannot_vote():
+def test_only_additive_rules_can_vote():
     with pytest.raises(ValueError, match=r"must be 'last' or 'average'; got 'vote' for `Odd`\. Its weights"):
 
         @rb.rule(readout="vote")
@@ -67,7 +67,7 @@ def test_what_is_no_sum_of_examples_cannot_vote():
             return 0.0, 0.0
 
 
-def test_it_is_an_estimator_named_after_the_function():
+def test_a_rule_is_an_estimator_named_after_the_function():
     model = user_rules.Cautious(C=0.25, max_iter=7)
     assert repr(model) == "Cautious(C=0.25, max_iter=7)"
     assert set(model.get_params()) == set(rb.Perceptron().get_params()) - {"eta0"} | {"C"}
@@ -77,7 +77,7 @@ def test_it_is_an_estimator_named_after_the_function():
     assert type(model).__module__ == "tests.user_rules"
 
 
-def test_a_fitted_one_can_be_pickled():
+def test_a_fitted_rule_can_be_pickled():
     X, y = blobs()
     model = user_rules.Cautious().fit(X, y)
     again = pickle.loads(pickle.dumps(model))
@@ -85,13 +85,13 @@ def test_a_fitted_one_can_be_pickled():
     assert np.array_equal(again.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
 
 
-def test_its_numbers_are_checked_by_the_same_step():
+def test_parameters_change_without_compiling_again():
     X, y = blobs()
     a, b = (user_rules.Cautious(C=C, max_iter=2, tol=None).fit(X, y) for C in (0.01, 1.0))
-    assert not np.array_equal(a.coef_, b.coef_), "one compiled rule for all values"
+    assert not np.array_equal(a.coef_, b.coef_), "one compiled rule for all parameter values"
 
 
-@pytest.mark.slow  # nothing can be kept on disk: it is compiled each time
+@pytest.mark.slow  # without a source file there is no disk cache: it is compiled each time
 def test_a_rule_typed_at_a_prompt():
     scope = {"rosenblatt": rb}
     exec(
@@ -104,7 +104,7 @@ def test_a_rule_typed_at_a_prompt():
 
 
 @pytest.mark.slow
-def test_a_lambda():
+def test_a_lambda_can_be_a_rule():
     X, y = blobs()
     step = lambda margin, eta0=1.0: eta0 if margin <= 0 else 0.0  # noqa: E731
     model = rb.rule(step)(max_iter=2, tol=None).fit(X, y)
@@ -123,7 +123,7 @@ def test_a_rule_inside_a_function():
     assert np.array_equal(model.coef_, rb.Perceptron(eta0=0.25, max_iter=2, tol=None).fit(X, y).coef_)
 
 
-def test_bad_signatures():
+def test_bad_signatures_are_refused():
     with pytest.raises(
         TypeError, match=r"`wrong` must take `margin` as its first argument.*got \(score, margin\).*Rename"
     ):
@@ -153,7 +153,7 @@ def test_bad_signatures():
             return 1.0
 
 
-def test_a_bad_readout():
+def test_a_bad_readout_is_refused():
     with pytest.raises(ValueError, match=r"`readout` of a rule must be 'last', 'average' or 'vote'; got 'pocket'"):
         rb.rule(readout="pocket")(lambda margin: 1.0)
 
@@ -161,7 +161,7 @@ def test_a_bad_readout():
 TABLE = {"a": 1.0}
 
 
-def test_what_a_step_may_refer_to():
+def test_a_step_that_uses_a_dict_is_refused():
     @rb.rule
     def Odd(margin):
         return TABLE["a"]
@@ -174,7 +174,7 @@ def test_what_a_step_may_refer_to():
 
 @pytest.mark.parametrize("tau", [-1.0, np.nan, np.inf])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_a_step_that_cannot_be_taken(tau, classes):
+def test_a_negative_or_infinite_step_is_refused(tau, classes):
     X, y = blobs(classes=classes)
     model = user_rules.Given(max_iter=2, tol=None).fit(X, y)
     before = memory(model)
@@ -209,7 +209,7 @@ def Mine(margin, sq_norm, C=0.5):
 
 
 @pytest.mark.slow
-def test_it_is_kept_on_disk_across_processes(tmp_path):
+def test_a_rule_is_cached_on_disk_across_processes(tmp_path):
     import json
 
     folder = tmp_path / "rules"
@@ -231,15 +231,15 @@ def test_it_is_kept_on_disk_across_processes(tmp_path):
     hits, misses, again, same_path = run()
     assert (hits, misses) == (1, 0), "the second does not"
     assert (again, same_path) == (coef, path)
-    # A change in a helper makes another module: the cache can never be stale.
+    # A change in a helper makes another module: the cache is never out of date.
     (folder / "helper.py").write_text("def half():\n    return 0.25\n")
     hits, misses, other, other_path = run()
-    assert (hits, misses) == (0, 0), "and the loops are those of all rules"
+    assert (hits, misses) == (0, 0), "the loops are shared by all rules"
     assert other_path != path
     assert other != coef
 
 
-def test_rules_of_a_kind_share_their_loops():
+def test_rules_of_one_kind_share_their_loops():
     loops = [
         model.partial_fit(*blobs()).model_._passes for model in (rb.Perceptron(), rb.PassiveAggressive(), rb.Winnow())
     ]
@@ -278,13 +278,13 @@ def test_a_rule_that_raises_leaves_the_model_as_it_was(name, classes):
         return min(most, checked(margin))
 
     typed = {"Strict": Strict}
-    exec(TYPED, typed)  # as at a prompt: there is no source
+    exec(TYPED, typed)  # as at a prompt, without a source file
     X, y = blobs(60, 4, classes)
     model = rb.rule(typed[name])()
-    with pytest.raises(ValueError, match=r"`\w+` gave another for row \d+ of X.*or whether it raises"):
+    with pytest.raises(ValueError, match=r"`\w+` returned another value for row \d+ of X.*or whether it raises"):
         model.fit(X, y)
     assert not hasattr(model, "model_")
-    with pytest.raises(ValueError, match=r"`\w+` gave another for row 0 of X"):
+    with pytest.raises(ValueError, match=r"`\w+` returned another value for row 0 of X"):
         model.partial_fit(X, y)
     assert not hasattr(model, "model_")
 

@@ -28,7 +28,7 @@ def in_chunks(learner, X, y, sizes, convert=lambda X: X):
 
 
 def one_by_one(learner, X, y):
-    """Begins with a chunk of one row, which fixes the type of the weights."""
+    """Begins with a chunk of one row, which determines the dtype of the weights."""
     model = clone(STREAMING[learner]).partial_fit(X[:1], y[:1])
     for x, label in zip(X[1:], y[1:].tolist(), strict=True):
         model.learn_one(x, label)
@@ -47,7 +47,7 @@ def strided(X):
     features=st.sampled_from([1, 3, 7, 8, 9, 13, 17, 24]),
     sizes=st.lists(st.integers(1, 20), max_size=6),
 )
-def test_the_same_bits_however_they_arrive(learner, classes, seed, features, sizes):
+def test_all_ways_to_stream_give_the_same_bits(learner, classes, seed, features, sizes):
     X, y = blobs(40, features, classes, seed)
     whole = in_one_call(learner, X, y)
     assert_same_model(in_chunks(learner, X, y, sizes), whole)
@@ -89,23 +89,23 @@ def test_a_float32_model_takes_float64_rows_as_float32():
 
 @LEARNERS
 @pytest.mark.parametrize("order", [[1, 0, 2, 3], [3, 1, 0, 2]])
-def test_classes_arriving_in_mid_stream(learner, order):
+def test_classes_that_arrive_during_a_stream(learner, order):
     X, y = blobs(80, 9, 4, seed=3)
     y = np.array(order)[y]
     place = np.argsort(y, kind="stable").argsort() + np.random.default_rng(0).integers(0, 40, 80)
-    late = np.argsort(place, kind="stable")  # the classes come roughly one after the other
+    late = np.argsort(place, kind="stable")  # the classes arrive roughly in turn
     X, y = X[late], y[late]
     assert len(set(y[:5].tolist())) < 4
     whole = in_one_call(learner, X, y)
     seen = list(dict.fromkeys(y.tolist()))
-    assert whole.classes_.tolist() == seen, "classes stand in the order of their arrival"
+    assert whole.classes_.tolist() == seen, "classes are in order of arrival"
     assert_same_model(in_chunks(learner, X, y, [1, 7, 2, 30]), whole)
     assert_same_model(one_by_one(learner, X, y), whole)
     assert_same_model(in_one_call(learner, csr(X), y), whole)
 
 
 @LEARNERS
-def test_sample_weights_however_they_arrive(learner):
+def test_all_ways_to_stream_support_sample_weights(learner):
     X, y = blobs(50, 9, 3, seed=4)
     weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.7], 50)
     weight[[0, 3]] = 1.5
@@ -127,7 +127,7 @@ def test_unsorted_rows_duplicates_and_explicit_zeros():
     for x in X:
         js = rng.permutation(
             np.concatenate([np.flatnonzero(x), rng.choice(11, 2, replace=False)])
-        )  # some zeros, some twice
+        )  # some entries are zero, some are stored twice
         for j in js:
             twice = (js == j).sum()
             data.append(x[j] / twice)
@@ -149,14 +149,14 @@ def test_fit_with_one_epoch_is_partial_fit(learner):
 
 
 @LEARNERS
-def test_learning_goes_on_after_fit(learner):
+def test_partial_fit_continues_after_fit(learner):
     X, y = blobs(60, 6, seed=6)
     model = clone(STREAMING[learner]).set_params(max_iter=1, tol=None, shuffle=False).fit(X[:30], y[:30])
     model.partial_fit(X[30:], y[30:])
     assert_same_model(model, clone(STREAMING[learner]).partial_fit(X, y, classes=[0, 1]))
 
 
-def test_a_third_class_turns_w_into_minus_w_and_plus_w():
+def test_with_a_third_class_w_becomes_minus_w_and_plus_w():
     X, y = blobs(30, 4)
     model = Perceptron(eta0=0.1).partial_fit(X, y, classes=[0, 1])
     w, b = model.coef_[0], model.intercept_[0]
@@ -168,13 +168,13 @@ def test_a_third_class_turns_w_into_minus_w_and_plus_w():
 # ---- one at a time ----
 
 
-def test_before_any_label_there_is_no_prediction():
+def test_there_is_no_prediction_before_the_first_label():
     for model in STREAMING.values():
         fresh = clone(model)
         assert fresh.predict_one({"a": 1}) is None
         assert fresh.predict_one([1.0]) is None
         assert fresh.learn_one({"a": 1.0}, "yes") is None
-        assert fresh.predict_one({"a": 1.0}) == "yes", "one class is all there is"
+        assert fresh.predict_one({"a": 1.0}) == "yes", "only one class is known"
 
 
 @LEARNERS
@@ -192,7 +192,7 @@ def test_learn_one_returns_the_prediction_made_before_learning(learner, classes)
     assert 0 < model.mistakes_ < 60
     if model.model_.readout == "last":
         assert mistakes - classes <= model.mistakes_ <= mistakes + 6, (
-            "ties and new classes aside these are the mistakes"
+            "without ties and new classes these are the mistakes"
         )
 
 
@@ -220,11 +220,11 @@ def test_dicts_with_any_hashable_keys():
 
 
 @LEARNERS
-def test_features_that_come_later_were_zero_before(learner):
+def test_new_features_count_as_0_before(learner):
     rng = np.random.default_rng(1)
     d, n = 50, 120
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.3)
-    X *= np.arange(d)[None, :] <= np.arange(n)[:, None]  # feature j is not there before row j
+    X *= np.arange(d)[None, :] <= np.arange(n)[:, None]  # feature j is 0 before row j
     X[np.arange(d), np.arange(d)] = 1.0
     y = rng.integers(0, 2, n)
     growing, fixed = clone(STREAMING[learner]), clone(STREAMING[learner])
@@ -242,7 +242,7 @@ def test_values_of_any_number_type():
     model.learn_one({"a": True, "b": 2, "c": np.float32(0.5), "d": np.int8(-3)}, 1)
     model.learn_one({"a": 1.0, "b": 2.0, "c": 0.5, "d": -3.0}, 0)
     assert model.n_features_in_ == 4
-    assert model.learn_one({}, 0) in (0, 1), "an example without features has its bias"
+    assert model.learn_one({}, 0) in (0, 1), "an example without features uses the bias"
 
 
 def test_unknown_features_are_ignored_in_predictions():
@@ -254,7 +254,7 @@ def test_unknown_features_are_ignored_in_predictions():
     assert model.n_features_in_ == 2
 
 
-def test_a_frame_first_and_dicts_afterwards():
+def test_dicts_can_follow_a_frame():
     X, y = blobs(60, 3)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     model = AveragedPerceptron().partial_fit(frame.iloc[:30], y[:30])
@@ -267,7 +267,7 @@ def test_a_frame_first_and_dicts_afterwards():
         model.learn_one({"a": 1.0, "d": 2.0}, 0)
 
 
-def test_arrays_and_dicts_do_not_mix():
+def test_dicts_after_arrays_are_refused():
     model = Perceptron()
     model.learn_one([1.0, 2.0], 0)
     with pytest.raises(ValueError, match=r"arrays of 2 features.*dict"):
@@ -278,7 +278,7 @@ def test_arrays_and_dicts_do_not_mix():
         model.learn_one([1.0], 1)
 
 
-def test_classes_can_be_named_in_advance():
+def test_classes_can_be_given_in_advance():
     X, y = blobs(30, 4, 3)
     names = np.array(["cat", "dog", "eel"])
     model = Perceptron().partial_fit(X, names[y], classes=["eel", "cat", "dog", "fox"])
@@ -303,7 +303,7 @@ def test_class_weights_on_a_stream():
     assert np.array_equal(some.coef_, expected.coef_)
 
 
-def test_a_balance_is_not_known_in_advance():
+def test_balanced_class_weights_are_refused_on_a_stream():
     X, y = blobs()
     for call in (lambda m: m.partial_fit(X, y), lambda m: m.learn_one(X[0], 0)):
         with pytest.raises(ValueError, match=r"class_weight.*dict or None.*'balanced'"):

@@ -1,4 +1,4 @@
-"""Traces: the tables of the notes digit for digit, and the learners' own weights at the end."""
+"""Traces: the tables of the lecture notes digit by digit, and the same final weights as the learners."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ import rosenblatt
 from rosenblatt.learners.kernel_perceptron import KernelPerceptron
 from rosenblatt.trace import Trace, trace
 
-# The worked examples of the notes.
+# The worked examples of the lecture notes.
 WALK = {"X": [[4, 0], [1, 1], [0, 1], [-2, -2]], "y": [1, -1, -1, 1]}
 XOR = {"X": [[1, 1], [1, -1], [-1, 1], [-1, -1]], "y": [1, -1, -1, 1]}
 TABLE = {"X": [[1, 1], [3, 2], [2, 4], [3, 4], [2, 3]], "y": [-1, 1, 1, 1, -1]}
@@ -85,7 +85,7 @@ def test_the_table_of_the_notes_as_markdown():
     assert notes_table().to_markdown(columns="notes") == TABLE_MARKDOWN
 
 
-def test_the_walk_and_the_exclusive_or_cycle():
+def test_the_tables_of_the_walk_and_the_exclusive_or():
     assert trace(**WALK, fit_intercept=False).to_text("notes") == WALK_TEXT
     run = trace(**XOR, fit_intercept=False)
     assert run.to_text("notes") == XOR_TEXT
@@ -127,7 +127,7 @@ def test_every_field_of_a_step():
     assert step.squeeze.holds
 
 
-def test_the_squeeze_is_that_of_the_proof():
+def test_the_squeeze_agrees_with_the_proof():
     run = trace(**WALK, fit_intercept=False, max_iter=5)
     gamma, R = run.comparator.margin, run.comparator.radius
     u = run.comparator.weights.ravel()
@@ -202,7 +202,7 @@ def test_batch_has_one_step_for_each_epoch():
     assert "wrong: 1, 2, 3, 4" in run.to_text()
 
 
-def test_winnow_multiplies():
+def test_winnow_shows_factors():
     run = trace(**WALK, algorithm="winnow", fit_intercept=False)
     step = run[1]
     np.testing.assert_allclose(step.after, step.before * np.exp(step.update))
@@ -384,7 +384,7 @@ def test_csv_and_frame_hold_the_same_numbers():
     assert frame["correct"].tolist() == [True, False, True, True, False]
 
 
-def test_to_frame_says_what_is_missing(monkeypatch):
+def test_to_frame_without_pandas_names_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(ImportError, match=r"needs pandas.*to_csv"):
         notes_table().to_frame()
@@ -402,7 +402,7 @@ def test_columns_and_digits(value):
         form(digits=0)
 
 
-def test_long_vectors_are_cut_short():
+def test_long_vectors_are_shortened():
     rng = np.random.default_rng(0)
     run = trace(rng.integers(0, 9, (4, 300)), [0, 1, 0, 1])
     assert max(map(len, run.to_text().splitlines())) < 400
@@ -413,7 +413,7 @@ def test_long_vectors_are_cut_short():
 # ---- sampling ----
 
 
-def test_a_long_run_is_sampled_and_says_so():
+def test_a_long_run_is_sampled_with_a_note():
     X, y = noisy()
     everything = trace(X, y, max_iter=30, limit=None)
     assert len(everything) == everything.total == 30 * 40
@@ -481,22 +481,22 @@ def test_the_default_keeps_few_steps():
         ({"max_iter": 0}, "`max_iter` of Perceptron must be a whole number of at least 1; got 0"),
     ],
 )
-def test_errors_say_what_is_wrong(change, said):
+def test_errors_name_the_parameter(change, said):
     with pytest.raises(ValueError, match=said):
         trace(**{**TABLE, **change})
 
 
 def test_an_unknown_parameter_is_named():
-    with pytest.raises(TypeError, match=r"must be those of Perceptron; got 'C'\. It knows class_weight"):
+    with pytest.raises(TypeError, match=r"must be those of Perceptron; got 'C'\. Choose from class_weight"):
         trace(**TABLE, C=1.0)
 
 
-def test_a_trace_that_would_not_fit_into_memory_is_refused():
+def test_a_trace_that_does_not_fit_in_memory_is_refused():
     with pytest.raises(ValueError, match=r"A trace may keep 50,000,000 weights at most; .* Lower limit to 50"):
         trace(csr_matrix((300, 999_999)), np.arange(300) % 2)
 
 
-def test_a_failed_run_leaves_nothing_behind():
+def test_a_failed_run_has_no_side_effects():
     with pytest.raises(ValueError, match="row 1, feature 0 is NaN"):
         trace([[1.0], [np.nan]], [0, 1], comparator=None)
 
@@ -507,7 +507,7 @@ def test_the_name_of_a_learner_has_many_spellings(name):
 
 
 @pytest.mark.parametrize("labels", [["no", "yes"], [False, True], [0, 1], [7, 9]])
-def test_any_labels(labels):
+def test_labels_of_any_kind(labels):
     y = [labels[label == 1] for label in WALK["y"]]
     run = trace(WALK["X"], y, fit_intercept=False)
     assert run.to_text("notes") == WALK_TEXT
@@ -515,7 +515,7 @@ def test_any_labels(labels):
     assert [step.label for step in run] == y
 
 
-def test_a_comparator_of_ones_own():
+def test_a_comparator_given_by_the_user():
     run = trace(**WALK, fit_intercept=False, comparator=[1, -4])
     assert np.isclose(run.comparator.margin, 3 / np.sqrt(17))
     assert all(step.squeeze.holds for step in run)
@@ -534,6 +534,6 @@ def test_rules_that_add_more_than_a_multiple_of_the_example(algorithm, y):
     assert run.to_text().count("+ [") >= moved
 
 
-def test_a_committee_has_no_trace():
-    with pytest.raises(ValueError, match="whose perceptrons vote"):
+def test_a_parallel_perceptron_has_no_trace():
+    with pytest.raises(ValueError, match="a committee of perceptrons"):
         trace(TABLE["X"], TABLE["y"], algorithm="ParallelPerceptron")

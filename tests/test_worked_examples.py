@@ -1,4 +1,4 @@
-"""Every entry of worked_examples.json: the numbers that the lecture notes work out by hand, exact."""
+"""Every entry of worked_examples.json: numbers worked out by hand in lecture notes, compared exactly."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def parameters(case):
 
 
 def start(case):
-    """Starting weights as fit takes them; the file has the bias first where there is one."""
+    """Starting weights in the form of `fit`; in the file the bias comes first."""
     init = case["init"]
     if case.get("bias") == "first":
         return {"coef_init": init[1:], "intercept_init": init[0]}
@@ -48,7 +48,7 @@ def labels(case, count=None):
 class TestBinaryPasses:
     def test_weights_after_every_step_of_fit(self, case):
         for t in range(1, len(case["X"]) + 1):
-            # The examples after t have no weight: as if they were absent, while both classes are known.
+            # The examples after t have weight 0 and are ignored, while both classes are known.
             X = np.vstack([case["X"][:t], np.zeros((2, len(case["X"][0])))])
             y = np.append(labels(case, t), [0, 1])
             weight = np.append(np.ones(t), [0, 0])
@@ -107,7 +107,7 @@ def test_status(case):
     X, y = np.array(case["X"], dtype=float), labels(case)
     model = Perceptron(**(parameters(case) | {"max_iter": 5})).fit(X, y)
     assert not model.converged_
-    assert not model.coef_.any(), "the pass ends where it began"
+    assert not model.coef_.any(), "the pass ends with its starting weights"
     assert (np.array(case["combination"]) * np.array(case["y"]) @ X).tolist() == [0, 0]
     certificate = certify(X, y, fit_intercept=False)
     assert certificate.status == case["status"]

@@ -1,6 +1,6 @@
-"""Rules as a user would write them, in a module of their own."""
+"""User-defined rules in a separate module."""
 
-# ruff: noqa: N802 - a rule is named like the class that it becomes
+# ruff: noqa: N802 - a rule has the name of the class that is made from it
 
 import math
 from math import sqrt
@@ -74,14 +74,14 @@ def Given(margin, tau=1.0):
 
 @rosenblatt.rule(target=1.0)
 def Unsure(margin, variance, weight, r=1.0):
-    """Of second order: it keeps variances."""
+    """A second-order rule, which keeps variances."""
     beta = 1.0 / (variance + r / weight) if margin < 1.0 else 0.0
     return (1.0 - margin) * beta, beta
 
 
 @rosenblatt.rule
 def InTheBall(margin, sq_norm, w_sq_norm, steps, weight, rate=1.0):
-    """It shrinks the weights: the perceptron inside the unit ball."""
+    """A rule that shrinks the weights: the perceptron inside the unit ball."""
     if margin > 0:
         return 1.0, 0.0
     tau = rate * weight / math.sqrt(steps + 1.0)

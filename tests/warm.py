@@ -1,4 +1,4 @@
-"""What the processes of `tests.forked` have imported and compiled before they start."""
+"""Modules that the processes of `tests.forked` have imported and compiled before they start."""
 
 import contextlib
 
@@ -12,7 +12,7 @@ for _package in (
     "distributed.cli.dask_worker",
     "rosenblatt.serve.service",
 ):
-    with contextlib.suppress(ImportError):  # the parts of the library that are not installed are not tested either
+    with contextlib.suppress(ImportError):  # extras that are not installed are not tested
         __import__(_package)
 
 rb.AveragedPerceptron(max_iter=1, tol=None).fit(np.eye(2), [0, 1])

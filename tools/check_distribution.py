@@ -1,7 +1,7 @@
-"""Install what was built into empty environments, and try it there: ``python tools/check_distribution.py dist``.
+"""Install the built distributions into empty environments, and test them there: ``python tools/check_distribution.py dist``.
 
 The wheel alone, the wheel with every extra, and the source distribution, each in a new environment with an empty home: the
-self-test, then the demo twice, the second time with the kernels compiled. `--python` names other interpreters to do it with.
+self-test, then the demo twice, the second time with compiled kernels. `--python` adds other interpreters.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def run(command: list[str], folder: Path) -> float:
-    """How long a command takes in this folder, which is also its home; what it printed is shown if it fails."""
+    """Run a command in this folder, which is also its home, and return its time; show its output if it fails."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ROSENBLATT", "VIRTUAL"))
     }
@@ -29,7 +29,7 @@ def run(command: list[str], folder: Path) -> float:
 
 
 def try_out(python: str, requirement: str) -> None:
-    """Install into an empty environment, and use it."""
+    """Install into an empty environment and use the library."""
     with tempfile.TemporaryDirectory(prefix="rosenblatt-check-") as name:
         folder = Path(name)
         run([python, "-m", "venv", str(folder / "venv")], folder)
@@ -49,7 +49,7 @@ def try_out(python: str, requirement: str) -> None:
 def main() -> None:
     """Check every file of the folder with every interpreter."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="where the wheel and the source distribution are")
+    parser.add_argument("folder", type=Path, help="folder of the wheel and the source distribution")
     parser.add_argument("--python", action="append", metavar="PROGRAM", help="an interpreter; can be repeated")
     chosen = parser.parse_args()
     (wheel,), (source,) = (list(chosen.folder.resolve().glob(pattern)) for pattern in ("*.whl", "*.tar.gz"))

@@ -1,7 +1,7 @@
 """Compare the results of two versions of the library bit for bit: ``python tools/compare_bits.py OLD_SRC NEW_SRC``.
 
-OLD_SRC and NEW_SRC are the folders that hold the package `rosenblatt`, such as the `src` of two clones. Each runs all cases of
-`tests/bit_cases.py` in a process of its own. Unlike in `tests/test_bits.py` nothing is rounded, because both run on the same
+OLD_SRC and NEW_SRC are the folders that contain the package `rosenblatt`, such as the `src` of two clones. Each runs all cases of
+`tests/bit_cases.py` in its own process. Unlike in `tests/test_bits.py` nothing is rounded, because both run on the same
 machine. `--data FOLDER`, a folder with the file `a9a` in svmlight format, adds cases on that data set.
 """
 
@@ -33,7 +33,7 @@ def records(source: Path, data: Path | None) -> Records:
 
 
 def differences(old: Records, new: Records) -> list[str]:
-    """One line for each value that is not the same."""
+    """One line for each value that differs."""
     lines = []
     for learner in old:
         for case, before in old[learner].items():
@@ -46,7 +46,7 @@ def differences(old: Records, new: Records) -> list[str]:
 
 
 def main() -> None:
-    """Run both versions and print what differs; the exit code is 1 if anything does."""
+    """Run both versions and print the differences; the exit code is 1 if there are any."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=Path, metavar="OLD_SRC", help="the folder with the old version of the package")
     parser.add_argument("new", type=Path, metavar="NEW_SRC", help="the folder with the new version")

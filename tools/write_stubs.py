@@ -1,8 +1,8 @@
-"""The list of public names for type checkers and editors, written into the wheel when it is built.
+"""Write the list of public names for type checkers and editors into the wheel when it is built.
 
-`rosenblatt` finds its learners by their files, so that a new rule has to be listed nowhere. Type checkers do not run this
-search. They read ``__init__.pyi``, which the build makes from the names that the package itself gives. In the repository there
-is no such file, and the names have the type Any; ``python tools/write_stubs.py`` writes one for an editor, and git ignores it.
+`rosenblatt` finds its learners by their files, so that a new rule needs no entry in a list. Type checkers do not run this
+search. They read ``__init__.pyi``, which the build makes from the names of the package. The repository contains
+no such file, and the names have the type Any; ``python tools/write_stubs.py`` writes one for an editor, and git ignores it.
 """
 
 import importlib
@@ -19,7 +19,7 @@ SOURCES = Path(__file__).resolve().parent.parent / "src"
 def stub() -> str:
     """The text of ``rosenblatt/__init__.pyi``."""
     sys.path.insert(0, str(SOURCES))
-    try:  # needs no dependency: nothing is loaded by the import of the package
+    try:  # needs no dependency: importing the package loads nothing else
         homes = importlib.import_module("rosenblatt")._homes()
     finally:
         sys.path.remove(str(SOURCES))
@@ -28,7 +28,7 @@ def stub() -> str:
 
 
 class WriteStubs(BuildHookInterface):  # type: ignore[type-arg]
-    """Add the stub to the wheel. An editable installation gets none: it would soon be out of date."""
+    """Add the stub to the wheel. An editable installation gets none, because it would soon be out of date."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write the stub to a temporary folder and include it."""

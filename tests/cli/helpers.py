@@ -1,4 +1,4 @@
-"""Files to try the commands on, and a way to call them."""
+"""Files for testing the commands, and ways to call them."""
 
 import fcntl
 import json
@@ -20,7 +20,7 @@ from rosenblatt.datasets import load_spam
 
 
 def call(*arguments, code=0, stdin=None):
-    """Run a command inside this process; gives what it printed and what it said."""
+    """Run a command inside this process; return its standard output and standard error."""
     result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -30,12 +30,12 @@ def call(*arguments, code=0, stdin=None):
 
 
 def answer(*arguments, **options):
-    """What a command prints with --json."""
+    """The output of a command with --json."""
     return json.loads(call(*arguments, "--json", "--quiet", **options).stdout)
 
 
 def process(*arguments, **options):
-    """Run a command as a process of its own."""
+    """Run a command as a separate process."""
     source = str(Path(rosenblatt.__file__).parent.parent)
     return subprocess.Popen(
         [sys.executable, "-m", "rosenblatt.cli", *map(str, arguments)], stderr=subprocess.PIPE, text=True,
@@ -44,10 +44,10 @@ def process(*arguments, **options):
 
 
 def call_interrupted(number, *arguments):
-    """Run a training inside this process that would never end, and send it a signal once it has been learning for a while.
+    """Run an endless training inside this process, and send it a signal after it has learned for a while.
 
-    It has when a third of a second of processor time has gone since it began to catch signals. What is compiled has to be
-    compiled before.
+    The signal is sent after a third of a second of processor time since the signal handler was installed. Compile everything
+    before.
     """
     usual, ended = signal.getsignal(signal.SIGINT), threading.Event()
 
@@ -61,7 +61,7 @@ def call_interrupted(number, *arguments):
                 return
         os.kill(os.getpid(), number)
         if not ended.wait(30):
-            os.kill(os.getpid(), number)  # a second signal ends what the first did not
+            os.kill(os.getpid(), number)  # a second signal, in case the first one did not end it
 
     sender = threading.Thread(target=send)
     sender.start()
@@ -73,7 +73,7 @@ def call_interrupted(number, *arguments):
 
 
 def wait_until_it_waits(running, seconds=60):
-    """Wait until a process has read all that was written to it and does nothing any more."""
+    """Wait until a process has read all of its input and is idle."""
     deadline, before = time.monotonic() + seconds, None
     while time.monotonic() < deadline:
         unread = int.from_bytes(fcntl.ioctl(running.stdin, termios.FIONREAD, bytes(4)), sys.byteorder)
@@ -85,7 +85,7 @@ def wait_until_it_waits(running, seconds=60):
             return
         before = now
         time.sleep(0.1)
-    raise TimeoutError(f"it still works: {before}")
+    raise TimeoutError(f"it is still busy: {before}")
 
 
 def numbers(path, count=300, seed=0, classes=("no", "yes"), header=True):
@@ -103,7 +103,7 @@ def numbers(path, count=300, seed=0, classes=("no", "yes"), header=True):
 
 
 def svmlight(path, count=300, seed=0, features=50):
-    """An svmlight file that a hyperplane separates."""
+    """An svmlight file that is linearly separable."""
     rng = random.Random(seed)
     weights = [rng.gauss(0, 1) for _ in range(features)]
     lines = []

@@ -1,4 +1,4 @@
-"""The other commands: predict, evaluate, inspect, stream, trace, certify, and what all have in common."""
+"""The other commands: predict, evaluate, inspect, stream, trace, certify, and their common behaviour."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-# ---- what all have in common ----
+# ---- all commands ----
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -50,15 +50,15 @@ def test_completion_of_algorithms():
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate", "inspect"])
-def test_models_that_cannot_be_used(command, folder, tmp_path):
+def test_bad_model_files_are_refused(command, folder, tmp_path):
     data = [] if command == "inspect" else [folder / "test.csv"]
     cut, text, python = tmp_path / "cut", tmp_path / "text", tmp_path / "python"
     cut.write_bytes((folder / "two.model").read_bytes()[:-100])
     shutil.copy(folder / "train.csv", text)
     rb.Perceptron().fit([[0.0], [1.0]], [0, 1]).save(python)
     for path, words in (
-        (cut, "damaged or cut off"),
-        (text, "is not a model"),
+        (cut, "damaged or incomplete"),
+        (text, "is not a rosenblatt model"),
         (python, "saved from Python"),
         (tmp_path, "directory"),
         (tmp_path / "absent", "No such file"),
@@ -99,7 +99,7 @@ def test_predictions_are_those_of_the_model(name, folder, tmp_path):
     assert set(lines[0]["scores"]) == ({"yes"} if name == "two" else {"low", "middle", "high"})
 
 
-def test_predictions_go_to_a_file_at_once_or_not_at_all(folder, tmp_path):
+def test_predictions_are_written_to_a_file_completely_or_not_at_all(folder, tmp_path):
     place = tmp_path / "answers"
     assert call("predict", folder / "two.model", folder / "test.csv", "-o", place).stdout == ""
     assert len(place.read_text().splitlines()) == 300
@@ -121,19 +121,19 @@ def test_predictions_go_to_a_file_at_once_or_not_at_all(folder, tmp_path):
     ],
     ids=lambda command: command[0],
 )
-def test_a_place_that_does_not_exist(command, folder, tmp_path):
+def test_a_missing_folder_is_named(command, folder, tmp_path):
     result = call(*(folder / word if "." in word else word for word in command), tmp_path / "absent" / "x", code=2)
     assert f"there is no folder {tmp_path / 'absent'}" in result.stderr
     assert result.stdout == ""
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this device exists on Linux only")
 @pytest.mark.parametrize(
     "command",
     [["predict", "two.model", "test.csv"], ["inspect", "two.model"], ["--version"], ["train", "--help"]],
     ids=str,
 )
-def test_standard_output_that_is_full(command, folder):
+def test_a_full_standard_output_is_an_error(command, folder):
     with Path("/dev/full").open("w") as full:
         running = process(*command, cwd=folder, stdout=full)
         _, errors = running.communicate(timeout=60)
@@ -148,7 +148,7 @@ def test_predicting_needs_no_labels(folder, tmp_path):
     assert call("predict", folder / "two.model", path).stdout == with_labels
 
 
-def test_a_reader_that_stops_early_is_no_error(folder):
+def test_a_closed_pipe_is_no_error(folder):
     running = process("predict", folder / "two.model", folder / "test.csv")
     running.stdout.readline()
     running.stdout.close()
@@ -185,7 +185,7 @@ def test_evaluation_of_many_classes(folder):
     assert "predicted" in call("evaluate", folder / "many.model", folder / "many.csv").stdout
 
 
-def test_labels_that_only_the_test_file_has(folder):
+def test_labels_that_occur_only_in_the_test_file(folder):
     result = call("evaluate", folder / "two.model", folder / "many.csv", "--json")
     facts = json.loads(result.stdout)
     assert facts["accuracy"] == 0.0
@@ -194,7 +194,7 @@ def test_labels_that_only_the_test_file_has(folder):
     assert "'low'" in result.stderr
 
 
-def test_data_without_the_columns_of_the_model(folder, tmp_path):
+def test_missing_columns_are_named(folder, tmp_path):
     path = tmp_path / "other.csv"
     path.write_text("a,label\n1,no\n2,yes\n")
     assert "height" in call("evaluate", folder / "two.model", path, code=2).stderr
@@ -251,7 +251,7 @@ def test_the_progress_table(folder):
 
 
 @pytest.mark.parametrize("algorithm", ["perceptron", "averaged", "voted", "passive"])
-def test_a_stream_is_learn_one_for_each_example(algorithm, folder, tmp_path):
+def test_a_stream_gives_the_model_of_learn_one(algorithm, folder, tmp_path):
     model, place = tmp_path / "s.model", tmp_path / "guesses"
     facts = answer("stream", folder / "many.csv", "-m", model, "-a", algorithm, "-o", place)
     learner = type(rb.load(model))()
@@ -267,7 +267,7 @@ def test_a_stream_is_learn_one_for_each_example(algorithm, folder, tmp_path):
     assert rb.load(model).mistakes_ == learner.mistakes_
 
 
-def test_a_stream_goes_on_with_its_model(folder, tmp_path):
+def test_a_stream_can_be_resumed(folder, tmp_path):
     whole, parts = tmp_path / "whole.model", tmp_path / "parts.model"
     lines = (folder / "train.csv").read_text().splitlines()
     for name, part in (("a", lines[1:120]), ("b", lines[120:])):
@@ -285,10 +285,10 @@ def test_a_stream_goes_on_with_its_model(folder, tmp_path):
 def test_delayed_labels(folder):
     facts = answer("stream", folder / "train.csv", "--delay", 50)
     assert facts["examples"] == 300
-    assert facts["mistakes"] >= 50  # nothing can be known before the first label arrives
+    assert facts["mistakes"] >= 50  # nothing is learned before the first label arrives
 
 
-def test_learners_that_cannot_stream(folder):
+def test_learners_without_learn_one_cannot_stream(folder):
     assert (
         "needs a learner that learns example by example"
         in call("stream", folder / "train.csv", "-a", "pocket", code=2).stderr
@@ -311,7 +311,7 @@ def test_an_interrupted_stream_saves_its_model(tmp_path):
     assert rb.load(model).examples_ >= 128
 
 
-def test_an_interrupted_stream_does_not_wait_for_more(tmp_path):
+def test_an_interrupted_stream_does_not_wait_for_more_input(tmp_path):
     model = tmp_path / "live.model"
     running = process("stream", "-", "--format", "svmlight", "-m", model, stdin=subprocess.PIPE)
     running.stdin.write(svmlight(tmp_path / "data.svm").read_text())
@@ -354,7 +354,7 @@ def test_the_forms_of_a_trace(form, words, points, tmp_path):
     assert words in place.read_text()
 
 
-def test_svmlight_files_count_from_one_where_no_zero_is_used(tmp_path):
+def test_svmlight_features_count_from_1_unless_0_occurs(tmp_path):
     path = tmp_path / "points.svm"
     path.write_text("1 1:2 2:3\n-1 1:-1 2:1\n")
     run = json.loads(call("trace", path, "--to", "json", "--init=-1,0,0").stdout)
@@ -373,7 +373,7 @@ def test_columns_without_a_header_and_the_bias_have_different_names(tmp_path):
     assert "x:bias,x:0,x:1,correct" in text.splitlines()[0]
 
 
-def test_a_trace_of_categories_has_their_names(tmp_path):
+def test_a_trace_shows_the_names_of_categories(tmp_path):
     path = tmp_path / "colours.csv"
     path.write_text("size,colour,label\n1,red,x\n2,blue,y\n3,red,x\n")
     assert "x:1,x:size,x:colour=red,x:colour=blue" in call("trace", path, "--to", "csv").stdout

@@ -25,10 +25,10 @@ def test_json_and_order(data):
     assert facts["standings"][0]["name"].startswith("PA")
     assert facts == facts | answer("compare", data, "--in-order", "--only", "pa", "--prefix", 0.2) | {
         "standings": facts["standings"]
-    }, "the times aside it is repeatable"
+    }, "everything except the times is repeatable"
 
 
-def test_a_plot_that_cannot_be_written(data, tmp_path):
+def test_a_plot_in_a_missing_folder_is_refused(data, tmp_path):
     refused = call("compare", data, "--plot", tmp_path / "absent" / "plot.png", code=2)
     assert "there is no folder" in refused.stderr
     assert not refused.stdout
@@ -41,7 +41,7 @@ def test_the_plot(data, tmp_path, ending):
     assert path.stat().st_size > 1000
 
 
-def test_what_makes_no_sense(data):
+def test_bad_arguments_are_refused(data):
     assert "--only must begin the name" in call("compare", data, "--only", "nobody", code=2).stderr
     assert "--prefix must be between 0 and 1; got 2" in call("compare", data, "--prefix", 2, code=2).stderr
     assert "nowhere.csv: A file is needed" in call("compare", "nowhere.csv", code=2).stderr

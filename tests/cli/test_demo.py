@@ -7,7 +7,7 @@ from tests.cli.helpers import call, numbers
 STEPS = ["train", "inspect", "certify", "compare", "trace"]
 
 
-def test_the_tour(tmp_path, monkeypatch):
+def test_the_demo(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = call("demo", "--words", 3, "--epochs", 2)
     shown = [line.split()[2] for line in result.stdout.splitlines() if line.startswith("$ rosenblatt")]
@@ -17,10 +17,10 @@ def test_the_tour(tmp_path, monkeypatch):
     report = tmp_path / "rosenblatt-demo" / "report.html"
     assert str(report) in result.stdout
     assert "<svg" in report.read_text(encoding="utf-8")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["rosenblatt-demo"], "it writes nowhere else"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rosenblatt-demo"], "it writes nothing else"
 
 
-def test_a_command_that_fails_ends_the_tour(tmp_path, monkeypatch):
+def test_a_failed_command_ends_the_demo(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "rosenblatt.cli.demo._tour", lambda words, epochs: [("why", "certify nowhere.csv"), ("", "lab")]
     )
@@ -31,7 +31,7 @@ def test_a_command_that_fails_ends_the_tour(tmp_path, monkeypatch):
 
 
 def test_a_report_without_matplotlib(tmp_path, monkeypatch):
-    """It has the same numbers as tables, and says how to get pictures."""
+    """It shows the same numbers as tables, and how to install matplotlib."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     path, page = numbers(tmp_path / "numbers.csv"), tmp_path / "report.html"
     call("train", path, "-m", tmp_path / "model", "--report", page, "-q")

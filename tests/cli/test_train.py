@@ -1,4 +1,4 @@
-"""`train`: from a file to a model, its options, its interruption, and what it says about bad input."""
+"""`train`: from a file to a model, its options, its interruption, and its messages on bad input."""
 
 import json
 import random
@@ -13,7 +13,7 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.cli import _examples
-from rosenblatt.training.order import held_out
+from rosenblatt.training.schedule import held_out
 from tests.cli.helpers import (
     answer,
     call,
@@ -37,11 +37,11 @@ def model(tmp_path):
     return tmp_path / "a.model"
 
 
-def test_a_file_to_a_model(data, model, tmp_path):
+def test_training_from_a_file(data, model, tmp_path):
     result = call("train", data, "-m", model, "--test", numbers(tmp_path / "test.csv", seed=1))
     assert "AveragedPerceptron" in result.stdout
     assert "accuracy" in result.stdout
-    assert "height, width, depth" in result.stderr  # the types that were guessed
+    assert "height, width, depth" in result.stderr  # the inferred types
     loaded = rb.load(model)
     assert isinstance(loaded, rb.AveragedPerceptron)
     assert loaded.classes_.tolist() == ["no", "yes"]
@@ -63,7 +63,7 @@ def test_json(data, model, tmp_path):
     assert set(facts["test"]) >= {"accuracy", "mistakes", "examples", "confusion", "labels", "roc_auc"}
 
 
-def test_quiet_says_nothing(data, model):
+def test_quiet_prints_nothing(data, model):
     result = call("train", data, "-m", model, "--quiet")
     assert result.stdout == result.stderr == ""
 
@@ -89,12 +89,12 @@ def test_every_algorithm(name, kind, data, model, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["averaged", "pocket", "batch", "kernel"])
-def test_one_epoch_is_one(name, data, model):
+def test_one_epoch_is_allowed(name, data, model):
     assert len(answer("train", data, "-m", model, "-a", name, "-e", 1)["epochs"]) == 1
 
 
 def test_the_same_model_as_in_python(tmp_path, model):
-    """Without shuffling, training on a file is `partial_fit` on its rows, epoch after epoch."""
+    """Without shuffling, training on a file equals `partial_fit` on its rows, epoch by epoch."""
     path = svmlight(tmp_path / "data.svm")
     answer(
         "train",
@@ -116,7 +116,7 @@ def test_the_same_model_as_in_python(tmp_path, model):
     for _ in range(3):
         expected.partial_fit(X, y, classes=[-1, 1])
     loaded = rb.load(model)
-    assert np.array_equal(loaded.coef_[:, 1:], expected.coef_)  # columns of svmlight text may count from 0
+    assert np.array_equal(loaded.coef_[:, 1:], expected.coef_)  # column 0 of svmlight text is unused
     assert loaded.mistakes_ == expected.mistakes_
 
 
@@ -148,7 +148,7 @@ def test_data_larger_than_memory_are_read_again_each_epoch(options, tmp_path, mo
 
 
 def test_held_out_examples_are_never_learned(tmp_path, model):
-    """Their labels are noise, in both orders of magnitude: a model that saw them would know them."""
+    """Reversing their labels does not change the model."""
     path = numbers(tmp_path / "data.csv", count=400)
     with_them = answer("train", path, "-m", model, "--epochs", 2, "--holdout", 0.5)
     aside = held_out(0, 400, 0.5, 0)
@@ -164,7 +164,7 @@ def test_held_out_examples_are_never_learned(tmp_path, model):
     assert with_them["held_out_accuracy"] + without["held_out_accuracy"] == pytest.approx(1.0)
 
 
-def test_training_stops_when_nothing_is_left_to_learn(tmp_path, model):
+def test_training_stops_after_an_epoch_without_mistakes(tmp_path, model):
     facts = answer(
         "train", svmlight(tmp_path / "data.svm"), "-m", model, "-a", "perceptron", "--epochs", 1000, "--set", "tol=none"
     )
@@ -174,14 +174,14 @@ def test_training_stops_when_nothing_is_left_to_learn(tmp_path, model):
     again = ["train", tmp_path / "data.svm", "-m", model, "--epochs", len(facts["epochs"])]
     assert (
         answer(*again, "-a", "perceptron", "--set", "tol=none")["stopped"] == "no mistakes"
-    )  # in the last one allowed
+    )  # in the last epoch allowed
     assert rb.load(model).converged_
     finished = call(*again, "--resume", code=2).stderr
     assert "finished (no mistakes)" in finished
     assert "Raise it" not in finished
 
 
-def test_training_stops_when_nothing_improves(tmp_path, model):
+def test_training_stops_without_improvement(tmp_path, model):
     path = tmp_path / "coin.csv"
     rng = np.random.default_rng(0)
     path.write_text("x,label\n" + "".join(f"{rng.random():.3f},{rng.choice(['a', 'b'])}\n" for _ in range(300)))
@@ -220,7 +220,9 @@ def test_columns_to_ignore(data, model):
     facts = answer("train", data, "-m", model, "--types", "colour=ignore,width=ignore")
     assert facts["features"] == 2
     assert list(rb.load(model).encoder_.columns) == ["height", "depth"]
-    facts = answer("train", data, "-m", model, "--types", "label=ignore,height=category")  # the last one that is left
+    facts = answer(
+        "train", data, "-m", model, "--types", "label=ignore,height=category"
+    )  # the last column becomes the label
     assert sorted(facts["classes"]) == ["blue", "green", "red"]
     everything = ",".join(f"{name}=ignore" for name in ("height", "width", "depth", "colour", "label"))
     assert "besides the label" in call("train", data, "-m", model, "--types", everything, code=2).stderr
@@ -244,7 +246,7 @@ def test_the_report(data, model, tmp_path):
     assert not re.search(r"""(src|href)\s*=\s*["']https?:""", text)
 
 
-def test_the_report_of_many_classes_with_names_that_are_markup(tmp_path, model):
+def test_names_in_the_report_are_escaped(tmp_path, model):
     path = numbers(tmp_path / "data.csv", classes=("<b>", "a&b", "$x$", "plain"))
     page = tmp_path / "report.html"
     call("train", path, "-m", model, "--report", page, "-q", "--test", path)
@@ -252,10 +254,10 @@ def test_the_report_of_many_classes_with_names_that_are_markup(tmp_path, model):
     assert "&lt;b&gt;" in page.read_text()
 
 
-# ---- going on ----
+# ---- resuming ----
 
 
-def test_resume_after_an_interrupt_is_as_if_it_had_never_stopped(tmp_path, monkeypatch):
+def test_an_interrupted_and_resumed_run_gives_the_same_model(tmp_path, monkeypatch):
     path = svmlight(tmp_path / "data.svm", count=1000)
     monkeypatch.setattr("rosenblatt.training.loop.PIECE", 100)
     options = ["--epochs", 4, "--set", "tol=none", "--holdout", "0.1"]
@@ -328,12 +330,12 @@ def test_max_iter_means_epochs(data, model):
 
 
 @pytest.mark.parametrize("weight", ["balance", 3])
-def test_a_class_weight_that_is_none(weight, data, model):
+def test_a_bad_class_weight_is_refused(weight, data, model):
     refused = call("train", data, "-m", model, "--set", f"class_weight={weight}", code=2)
     assert f"must be balanced or None; got {weight!r}" in refused.stderr
 
 
-def test_a_real_interrupt_saves_what_was_learned(tmp_path, model):
+def test_a_real_interrupt_saves_the_model(tmp_path, model):
     path = svmlight(tmp_path / "data.svm", count=2000)
     running = process("train", path, "-m", model, "--epochs", 10_000_000, "--set", "tol=none", "-a", "passive")
     for line in running.stderr:
@@ -359,7 +361,7 @@ def test_a_real_interrupt_saves_what_was_learned(tmp_path, model):
     ],
     ids=["batch", "pocket", "kernel", "kernel, terminated", "budget"],
 )
-def test_an_interrupt_of_a_learner_of_whole_sets(learner, signal_sent, tmp_path, model):
+def test_an_interrupt_of_a_learner_that_needs_the_whole_set(learner, signal_sent, tmp_path, model):
     path, rng = tmp_path / "noise.csv", random.Random(0)
     path.write_text("".join(f"{rng.gauss(0, 1)},{rng.gauss(0, 1)},{rng.choice('ab')}\n" for _ in range(2000)))
     call("train", path, "-m", tmp_path / "compiled.model", "--epochs", 1, "-a", *learner)
@@ -370,7 +372,7 @@ def test_an_interrupt_of_a_learner_of_whole_sets(learner, signal_sent, tmp_path,
     assert rb.load(model).mistakes_ > 0
 
 
-def test_an_interrupt_of_a_kernel_in_mid_epoch(tmp_path, model, monkeypatch):
+def test_an_interrupt_of_a_kernel_during_an_epoch(tmp_path, model, monkeypatch):
     path = numbers(tmp_path / "data.csv", count=1000)
     asks = iter([False, True])  # after the first block, the second, and from then on
     monkeypatch.setattr(
@@ -381,10 +383,10 @@ def test_an_interrupt_of_a_kernel_in_mid_epoch(tmp_path, model, monkeypatch):
     assert (run["stopped"], run["done"], run["current"]["examples"]) == ("interrupted", [], 600)
 
 
-def test_an_interrupt_while_standard_input_is_waited_for(tmp_path, model):
+def test_an_interrupt_while_waiting_for_standard_input(tmp_path, model):
     path = svmlight(tmp_path / "data.svm")
     running = process("train", "-", "--format", "svmlight", "-m", model, stdin=subprocess.PIPE)
-    running.stdin.write(path.read_text() + "+1 3:1 4:")  # the rest of the line is yet to come
+    running.stdin.write(path.read_text() + "+1 3:1 4:")  # the rest of the line is missing
     running.stdin.flush()
     wait_until_it_waits(running)
     running.send_signal(signal.SIGINT)
@@ -452,7 +454,7 @@ def test_files_that_cannot_be_read(tmp_path, model):
     assert "only" in call("train", single, "-m", model, code=2).stderr
 
 
-def test_a_text_that_is_taken_for_the_label(tmp_path, model):
+def test_a_text_column_as_the_label_is_refused(tmp_path, model):
     path = tmp_path / "mails.tsv"
     path.write_text("".join(f"{'spam' if n % 3 else 'ham'}\tmessage number {n} of many\n" for n in range(300)))
     result = call("train", path, "-m", model, code=2)
@@ -480,7 +482,7 @@ def test_no_permission(data):
     assert str(path) in result.stderr
 
 
-def test_places_that_cannot_be_written(data, tmp_path):
+def test_files_that_cannot_be_written(data, tmp_path):
     for place in (tmp_path, tmp_path / "absent" / "a.model"):
         result = call("train", data, "-m", place, "-q", code=2)
         assert "cannot be written" in result.stderr
@@ -492,15 +494,15 @@ def test_places_that_cannot_be_written(data, tmp_path):
 
 
 @pytest.mark.parametrize("test", ["absent.csv", "no*match.csv", "."])
-def test_a_test_file_that_is_not_there_is_noticed_before_training(test, data, model, tmp_path):
+def test_a_missing_test_file_is_found_before_training(test, data, model, tmp_path):
     assert str(tmp_path / test) in call("train", data, "-m", model, "--test", tmp_path / test, code=2).stderr
     assert not model.exists()
 
 
-def test_a_test_file_with_a_label_of_its_own(data, model, tmp_path):
+def test_an_unknown_label_in_the_test_file_is_named(data, model, tmp_path):
     test = numbers(tmp_path / "test.csv", seed=1, classes=("no", "yes", "maybe"))
     result = call("train", data, "-m", model, "--test", test)
-    assert "'maybe' is none of the model's ('no', 'yes')" in result.stderr
+    assert "'maybe' is not a class of the model ('no', 'yes')" in result.stderr
     assert "maybe" in result.stdout
 
 
@@ -512,7 +514,7 @@ def test_large_numbers_get_a_hint(tmp_path, model):
 
 
 @pytest.mark.parametrize("kind", ["svm", "csv"])
-def test_commands_load_no_heavy_library(tmp_path, kind):
+def test_commands_import_no_heavy_library(tmp_path, kind):
     path, model = tmp_path / f"data.{kind}", tmp_path / "a.model"
     if kind == "svm":
         svmlight(path)
@@ -525,6 +527,6 @@ def test_commands_load_no_heavy_library(tmp_path, kind):
             "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
             "heavy = {'sklearn', 'pandas', 'scipy.linalg', 'scipy.sparse', 'matplotlib', 'rich.console'} & set(sys.modules)\n"
             "assert not heavy, heavy\n"
-            "import pandas, scipy.linalg  # they are there for those who ask\n"
+            "import pandas, scipy.linalg  # a program can still import them\n"
         )
         subprocess.run([sys.executable, "-c", script], check=True)

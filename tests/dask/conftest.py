@@ -1,4 +1,4 @@
-"""One real cluster for all tests here: a scheduler and two workers, each a process of its own with one thread."""
+"""One real cluster for all tests here: a scheduler and two workers, each in its own process with one thread."""
 
 import warnings
 
@@ -15,4 +15,4 @@ def client():
         distributed.Client(cluster) as client,
     ):
         yield client
-        warnings.simplefilter("ignore", ResourceWarning)  # its processes may outlive its streams by a moment
+        warnings.simplefilter("ignore", ResourceWarning)  # processes may end shortly after their streams

@@ -1,11 +1,11 @@
-"""A log as the service writes it."""
+"""A log in the format of the service."""
 
 import json
 import random
 
 
 def write_log(path, count):
-    """Half of the examples are learned at once, half are predicted first and revealed later."""
+    """Write a log: half of the examples are learned directly, half are predicted first and revealed later."""
     rng = random.Random(0)
     lines = [("create", {"name": "weather", "algorithm": "averaged-perceptron", "parameters": {}})]
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Workers killed, stopped and added, a scheduler lost: the result is the same to the last bit, or there is a checkpoint."""
+"""Workers are killed, stopped and added, the scheduler is lost: the result has the same bits, or there is a checkpoint."""
 
 import collections
 import contextlib
@@ -34,7 +34,7 @@ def expected(client):
 
 @pytest.fixture
 def in_epoch(monkeypatch):
-    """Call something in the middle of an epoch, when some of its shards are done."""
+    """Call a function in the middle of an epoch, when some of its shards are done."""
 
     def plan(number, action):
         todo = [action]
@@ -57,7 +57,7 @@ WORKER = ("dask_worker", "--no-nanny", "--nthreads", "1", "--death-timeout", "60
 
 
 def start(place, program, *arguments, first=""):
-    """Start a scheduler or a worker as one does on a machine; `first` is Python that runs there before anything else."""
+    """Start a scheduler or a worker as a separate program; `first` is Python code that runs in it first."""
     module, arguments = f"distributed.cli.{program}", ["--scheduler-file", str(place), "--no-dashboard", *arguments]
     if not first:
         return Forked(module, arguments)
@@ -75,7 +75,7 @@ def start(place, program, *arguments, first=""):
 
 @contextlib.contextmanager
 def machines(place, count, **first):
-    """A scheduler and workers that are not restarted when they end: a client, and the processes."""
+    """A scheduler and workers that are not restarted when they end; gives a client and the processes."""
     scheduler = start(place, "dask_scheduler", "--port", "0", first=first.get("scheduler", ""))
     workers = [start(place, *WORKER, first=first.get("worker", "")) for _ in range(count)]
     try:
@@ -88,7 +88,7 @@ def machines(place, count, **first):
             process.wait()
 
 
-def test_a_worker_killed_in_mid_epoch_changes_nothing(client, expected, in_epoch):
+def test_killing_a_worker_during_an_epoch_changes_nothing(client, expected, in_epoch):
     client.wait_for_workers(2)
     todo = in_epoch(2, lambda: os.kill(next(iter(processes(client).values())), signal.SIGKILL))
     made = rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=client)
@@ -97,7 +97,7 @@ def test_a_worker_killed_in_mid_epoch_changes_nothing(client, expected, in_epoch
     client.wait_for_workers(2, timeout=60)
 
 
-def test_a_worker_killed_that_reads_files(client, in_epoch, tmp_path):
+def test_killing_a_worker_that_reads_files_changes_nothing(client, in_epoch, tmp_path):
     files = [svmlight(tmp_path / f"{k}.svm", 200, seed=k) for k in range(3)]
     client.wait_for_workers(2)
     settings = {"max_iter": 3, "tol": None, "shards": 10, "shuffle": True}
@@ -109,12 +109,12 @@ def test_a_worker_killed_that_reads_files(client, in_epoch, tmp_path):
     client.wait_for_workers(2, timeout=60)
 
 
-def test_a_worker_that_hangs_is_not_waited_for(expected, in_epoch, monkeypatch, tmp_path):
+def test_a_hanging_worker_is_replaced(expected, in_epoch, monkeypatch, tmp_path):
     monkeypatch.setattr(_awaiting, "SILENCE", 5.0)
     with machines(tmp_path / "scheduler.json", 2) as (own, _, _):
 
         def stop():
-            """One that has something to tell: it will be asked for it in vain."""
+            """Stop a worker that has finished a task: requests for its result get no answer."""
             done = {
                 address
                 for address, keys in own.has_what().items()
@@ -130,7 +130,7 @@ def test_a_worker_that_hangs_is_not_waited_for(expected, in_epoch, monkeypatch, 
 
 
 @pytest.mark.parametrize("when", ["in an epoch", "before"])
-def test_all_workers_hang(in_epoch, monkeypatch, tmp_path, when):
+def test_an_error_is_raised_if_all_workers_hang(in_epoch, monkeypatch, tmp_path, when):
     monkeypatch.setattr(_awaiting, "SILENCE", 2.0)
     monkeypatch.setattr(_awaiting, "seconds_without_workers", lambda: 1.0)
     monkeypatch.setenv("ROSENBLATT_DASK_TIMEOUT", "1")
@@ -138,26 +138,26 @@ def test_all_workers_hang(in_epoch, monkeypatch, tmp_path, when):
         todo = in_epoch(2, lambda: worker.send_signal(signal.SIGSTOP))
         if when == "before":
             todo.pop()()
-        with pytest.raises(rd.ClusterError, match="had none within" if when == "before" else "lost all of its own"):
+        with pytest.raises(rd.ClusterError, match="had none within" if when == "before" else "lost all of its workers"):
             rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=own)
         assert not todo
 
 
-def test_nobody_is_blamed_for_a_scheduler_that_was_asleep(monkeypatch, tmp_path):
+def test_no_worker_is_removed_after_the_scheduler_was_stopped(monkeypatch, tmp_path):
     monkeypatch.setattr(_awaiting, "SILENCE", 2.0)
     with machines(tmp_path / "scheduler.json", 2) as (own, scheduler, _):
         awaiting = _awaiting.Awaiting(own)
         assert not awaiting.tend()
         scheduler.send_signal(signal.SIGSTOP)
         threading.Timer(3.0, scheduler.send_signal, (signal.SIGCONT,)).start()
-        time.sleep(0.5)  # so that what is asked next is read with what the workers send meanwhile
+        time.sleep(0.5)  # the scheduler then reads the next request together with messages of the workers
         for _ in range(8):
             assert not awaiting.tend()
             time.sleep(0.1)
         assert len(own.nthreads()) == 2
 
 
-def test_a_scheduler_that_is_connected_but_asleep_is_not_waited_for(in_epoch, monkeypatch, tmp_path):
+def test_a_scheduler_that_does_not_answer_is_an_error(in_epoch, monkeypatch, tmp_path):
     monkeypatch.setattr(_awaiting, "SILENCE", 2.0)
     monkeypatch.setattr(_awaiting, "UNANSWERED", 2.0)
     checkpoint = tmp_path / "run.model"
@@ -166,7 +166,7 @@ def test_a_scheduler_that_is_connected_but_asleep_is_not_waited_for(in_epoch, mo
         try:
             with pytest.raises(
                 rd.ClusterError,
-                match=r"must answer; it has not for 2 seconds; 1 of .*run\.model holds what was learned",
+                match=r"must answer; it has not for 2 seconds; 1 of .*run\.model holds the model after",
             ):
                 rd.AveragedPerceptron(**SETTINGS).fit(X, Y, client=own, checkpoint=checkpoint)
         finally:
@@ -175,15 +175,15 @@ def test_a_scheduler_that_is_connected_but_asleep_is_not_waited_for(in_epoch, mo
 
 
 def lazy_parts():
-    """The same rows as 12 partitions that can be computed again."""
+    """The same rows in 12 partitions that can be computed again."""
     import dask
 
     return [dask.delayed(lambda k: (X[k::12], Y[k::12]))(k) for k in range(12)]
 
 
 @pytest.mark.parametrize("data", ["lazy partitions", "an array"])
-def test_all_workers_lost_and_another_comes(in_epoch, tmp_path, data):
-    """Dask goes on waiting for those that tasks were meant for; we do not."""
+def test_a_new_worker_continues_after_all_workers_are_lost(in_epoch, tmp_path, data):
+    """Dask keeps waiting for the workers to which tasks were assigned; this library does not."""
     with machines(tmp_path / "scheduler.json", 2) as (own, _, workers):
         arguments = (lazy_parts(),) if data == "lazy partitions" else (X, Y)
         before = rd.AveragedPerceptron(**SETTINGS).fit(*arguments, client=own)
@@ -202,20 +202,20 @@ def test_all_workers_lost_and_another_comes(in_epoch, tmp_path, data):
 
 
 @pytest.mark.parametrize("data", ["lazy partitions", "an array", "files"])
-def test_all_workers_lost_and_none_comes(in_epoch, monkeypatch, tmp_path, data):
+def test_an_error_is_raised_if_all_workers_are_lost(in_epoch, monkeypatch, tmp_path, data):
     monkeypatch.setattr(_awaiting, "seconds_without_workers", lambda: 1.0)
     monkeypatch.setattr(_awaiting, "SILENCE", 3.0)
     files = [svmlight(tmp_path / f"{k}.svm", 200, seed=k) for k in range(3)]
     arguments = {"lazy partitions": (lazy_parts(),), "an array": (X, Y), "files": (files,)}[data]
     with machines(tmp_path / "scheduler.json", 2) as (own, _, workers):
         todo = in_epoch(2, lambda: [process.kill() for process in workers])
-        with pytest.raises(rd.ClusterError, match=r"lost all of its own, .*; 1 of at most 4 epochs were done"):
+        with pytest.raises(rd.ClusterError, match=r"lost all of its workers, .*; 1 of at most 4 epochs were done"):
             rd.AveragedPerceptron(**SETTINGS).fit(*arguments, client=own)
         assert not todo
 
 
-def test_patience_begins_when_workers_are_missed(monkeypatch, tmp_path):
-    """Not when somebody last looked, which may be long ago."""
+def test_the_wait_begins_when_missing_workers_are_noticed(monkeypatch, tmp_path):
+    """Not at the last check, which may have been long ago."""
     monkeypatch.setattr(_awaiting, "seconds_without_workers", lambda: 0.5)
     monkeypatch.setattr(_awaiting, "SILENCE", 1.0)
     with machines(tmp_path / "scheduler.json", 1) as (own, _, (worker,)):
@@ -224,9 +224,9 @@ def test_patience_begins_when_workers_are_missed(monkeypatch, tmp_path):
         worker.kill()
         while own.nthreads():
             time.sleep(0.05)
-        time.sleep(1.0)  # longer than the patience, and so long that tending counts as having stopped
+        time.sleep(1.0)  # longer than the patience and than the limit between two checks
         missed = time.monotonic()
-        with pytest.raises(rd.ClusterError, match="lost all of its own"):
+        with pytest.raises(rd.ClusterError, match="lost all of its workers"):
             list(awaiting.each([own.submit(abs, -1)]))
         assert time.monotonic() - missed > 0.4
 
@@ -248,15 +248,15 @@ def _fails(error):
     ],
     ids=["own", "key", "file"],
 )
-def test_what_goes_wrong_while_loading_is_said(client, error, kind, message):
+def test_errors_during_loading_are_reported(client, error, kind, message):
     import dask
 
     with pytest.raises(kind, match=message):
         rd.Perceptron().fit([dask.delayed(_fails)(error)], client=client)
 
 
-def test_files_that_workers_do_not_see(client, tmp_path):
-    """They are fine here, so that it would be wrong to call their names wrong."""
+def test_files_that_workers_cannot_read_are_named(client, tmp_path):
+    """The client can read them, so the error must not say that the names are wrong."""
     data = tmp_path / "unseen.csv"
     data.write_text("a,label\n" + "".join(f"{k / 7:.3f},{k % 2}\n" for k in range(99)))
 
@@ -286,8 +286,8 @@ def test_files_that_workers_do_not_see(client, tmp_path):
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="interrupts cannot be held on Windows")
 @pytest.mark.slow
-def test_an_interrupt_from_the_terminal(tmp_path):
-    """It goes to workers, too, but only who trains heeds it."""
+def test_an_interrupt_from_the_terminal_saves_the_model(tmp_path):
+    """Workers get it, too, but only the client reacts."""
     data, model = svmlight(tmp_path / "data.svm", 2000), tmp_path / "m.model"
     command = [
         sys.executable,
@@ -320,7 +320,7 @@ def test_an_interrupt_from_the_terminal(tmp_path):
 
 @pytest.fixture
 def moves(monkeypatch):
-    """What is moved where, and how many shards each worker has then; a replica that Dask has made may be among them."""
+    """Record all moves, and the number of shards on each worker afterwards, which may include replicas made by Dask."""
     real, seen = _data.Data._move, []
 
     def move(data, moved):
@@ -332,7 +332,7 @@ def moves(monkeypatch):
     return seen
 
 
-def test_a_worker_that_comes_later_gets_its_part(client, expected, moves):
+def test_a_new_worker_gets_shards(client, expected, moves):
     cluster, before = client.cluster, []
 
     def grow(run):
@@ -353,8 +353,8 @@ def test_a_worker_that_comes_later_gets_its_part(client, expected, moves):
     assert moves[0][1][new] == 4
 
 
-def test_what_is_to_stay_with_a_worker_is_not_given_back(client):
-    """Dask would: who has the parts is idle, and by what it knows of such tasks they take longer than sending them does."""
+def test_dask_does_not_steal_tasks_that_must_stay(client):
+    """Dask would steal such tasks: the first worker is idle, and by Dask's estimate they take longer than the transfer."""
 
     def part(number):
         time.sleep(0.1)
@@ -371,7 +371,7 @@ def test_what_is_to_stay_with_a_worker_is_not_given_back(client):
 
 
 def lame(seconds):
-    """Take so long for each shard; it runs on a worker."""
+    """Slow down a worker by this time per shard; runs on the worker."""
     from rosenblatt.dask._shards import Shard
 
     at_ease = getattr(Shard, "at_ease", Shard.parts)
@@ -406,7 +406,7 @@ def test_a_slow_worker_gives_shards_to_others(client, moves):
     assert_same_model(made, rd.AveragedPerceptron(max_iter=16, tol=None, shards=12).fit(X, Y, client=client))
 
 
-def test_a_worker_lost_while_it_is_given_shards(expected, monkeypatch, tmp_path):
+def test_losing_a_worker_while_it_receives_shards_changes_nothing(expected, monkeypatch, tmp_path):
     real, lost = _data.Data.submit, []
     with machines(tmp_path / "scheduler.json", 2) as (own, _, _):
         slow, other = sorted(own.nthreads())
@@ -415,7 +415,7 @@ def test_a_worker_lost_while_it_is_given_shards(expected, monkeypatch, tmp_path)
             if stay and not lost:
                 lost.append(own.run(os.getpid, workers=[other])[other])
                 os.kill(lost[0], signal.SIGKILL)
-                own.run(lame, 0.0, workers=[slow])  # it has been slow for long enough
+                own.run(lame, 0.0, workers=[slow])  # no longer slow
             return real(*arguments, stay=stay, **options)
 
         monkeypatch.setattr(_data.Data, "submit", submit)
@@ -426,7 +426,7 @@ def test_a_worker_lost_while_it_is_given_shards(expected, monkeypatch, tmp_path)
     assert_same_model(made, expected)
 
 
-def test_an_unreachable_scheduler(monkeypatch):
+def test_an_unreachable_scheduler_is_an_error(monkeypatch):
     monkeypatch.setenv("ROSENBLATT_DASK_TIMEOUT", "0.5")
     began = time.monotonic()
     with pytest.raises(rd.ClusterError, match=r"none answered at tcp://127\.0\.0\.1:9 within 0\.5 seconds"):
@@ -457,7 +457,7 @@ rosenblatt._version.__version__ = "0.0.1"
 
 
 @pytest.mark.parametrize("who", ["scheduler", "worker"])
-def test_a_machine_without_the_library(tmp_path, who):
+def test_a_worker_or_scheduler_without_the_library_is_an_error(tmp_path, who):
     words = rf"the {who} at \S+ has none .*Install rosenblatt\[dask\]=="
     with (
         machines(tmp_path / "scheduler.json", 1, **{who: NO_LIBRARY}) as (own, _, _),
@@ -466,7 +466,7 @@ def test_a_machine_without_the_library(tmp_path, who):
         rd.Perceptron(**SETTINGS).fit(X, Y, client=own)
 
 
-def test_a_worker_of_another_version_that_comes_later(tmp_path):
+def test_a_new_worker_with_another_version_is_an_error(tmp_path):
     place = tmp_path / "scheduler.json"
     with machines(place, 1) as (own, _, workers):
 
@@ -488,9 +488,9 @@ X = np.random.default_rng(0).standard_normal((100, 3))
 """
 
 
-@pytest.mark.parametrize("guard", ["", "if __name__ == '__main__': "], ids=["by everybody", "by one"])
+@pytest.mark.parametrize("guard", ["", "if __name__ == '__main__': "], ids=["unguarded", "guarded"])
 def test_a_script_that_starts_workers(tmp_path, guard):
-    """Each worker imports it; where it would start workers in turn, one error says what to do."""
+    """Each worker imports the script; where this would start workers again, one error explains how to avoid it."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(guard=guard))
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=False)
@@ -513,8 +513,8 @@ def test_a_script_that_starts_workers(tmp_path, guard):
     ],
     ids=lambda it: it if isinstance(it, str) else "",
 )
-def test_a_scheduler_lost_at_any_time(monkeypatch, tmp_path, owner, name):
-    """Also while files are cut, or shards placed, found and loaded again."""
+def test_losing_the_scheduler_at_any_time_is_an_error(monkeypatch, tmp_path, owner, name):
+    """Also while files are split, and while shards are placed, located and loaded again."""
     real = getattr(owner, name)
     with machines(tmp_path / "scheduler.json", 1) as (own, scheduler, _):
 
@@ -534,7 +534,7 @@ def test_a_scheduler_lost_at_any_time(monkeypatch, tmp_path, owner, name):
 
 
 def test_a_lost_scheduler_leaves_a_checkpoint(client, in_epoch, tmp_path):
-    """The command goes on, on another cluster, to the same bits."""
+    """The command resumes on another cluster with the same bits."""
     data = svmlight(tmp_path / "data.svm", 500)
     settings = ["--epochs", 5, "--set", "tol=None", "-a", "averaged", "--quiet"]
     here = client.scheduler.address
@@ -546,7 +546,7 @@ def test_a_lost_scheduler_leaves_a_checkpoint(client, in_epoch, tmp_path):
         result = call("train", data, "-m", tmp_path / "cut.model", "--dask", address, *settings, code=1)
         assert not todo
     assert f"The scheduler at {address} was lost; 2 of at most 5 epochs were done" in result.stderr
-    assert "cut.model holds what was learned in 2 epoch(s)" in result.stderr
+    assert "cut.model holds the model after 2 epoch(s)" in result.stderr
     assert rb.load(tmp_path / "cut.model").n_iter_ == 2
     call("train", data, "-m", tmp_path / "cut.model", "--resume", "--dask", here, "--quiet")
     whole, cut = rb.load(tmp_path / "whole.model"), rb.load(tmp_path / "cut.model")

@@ -1,4 +1,4 @@
-"""Files on a cluster: cut into ranges of bytes, they give the examples, labels and features that one machine reads."""
+"""Files on a cluster: split by ranges of bytes, they give the same examples, labels and features as on one machine."""
 
 import gzip
 import itertools
@@ -21,7 +21,7 @@ SETTINGS = {"max_iter": 3, "tol": None}
 
 
 def pieces(path, size, **options):
-    """All parts of a file, read apart."""
+    """All parts of a file, read separately."""
     stream = open_stream(path, **options)
     cuts = spans.split(str(path), range(size, path.stat().st_size, size), stream.format)
     cuts = [span for span in cuts if span[0] < span[1]]
@@ -70,8 +70,8 @@ def test_a_bad_line_is_named_by_its_number_in_the_file(tmp_path):
         list(pieces(path, 100))
 
 
-def test_shards_of_files_are_their_bytes(client, tmp_path):
-    """One machine that learns the same shards, in the same order, ends with the same weights."""
+def test_shards_are_ranges_of_bytes(client, tmp_path):
+    """One machine that learns the same shards in the same order gets the same weights."""
     files = [svmlight(tmp_path / f"{k}.svm", 100 + 50 * k, seed=k) for k in range(2)]
     made = rd.Perceptron(**SETTINGS, shuffle=False, shards=1).fit(str(tmp_path / "*.svm"), client=client)
     X, y = rb.read(files, one_based=False)
@@ -80,7 +80,7 @@ def test_shards_of_files_are_their_bytes(client, tmp_path):
     cut = rd.Perceptron(**SETTINGS, shards=7).fit(files, client=client)
     assert len(cut.history_[0]["shard_mistakes"]) >= 7
     assert cut.history_[0]["examples"] == 250
-    assert cut.to_local().score(X, y) > 0.7  # each file follows a rule of its own
+    assert cut.to_local().score(X, y) > 0.7  # each file has another rule
 
 
 def sizes(client, paths, shards=None, **reading):
@@ -90,7 +90,7 @@ def sizes(client, paths, shards=None, **reading):
 
 @pytest.mark.parametrize("ending", ["", "\n"])
 @pytest.mark.parametrize("kind", ["csv", "quoted.csv", "bare.csv", "tsv", "svm", "vw", "jsonl"])
-def test_shards_of_files_are_as_many_as_asked_for_and_alike(client, tmp_path, kind, ending):
+def test_the_requested_number_of_shards_of_similar_size(client, tmp_path, kind, ending):
     row = {
         "csv": "{0},{1}", "quoted.csv": '{0},"{1}"', "bare.csv": "{0},{1}", "tsv": "{0}\t{1}", "svm": "{1} 1:{0}",
         "vw": "{1} |a x:{0}", "jsonl": '{{"x": {0}, "label": {1}}}',
@@ -126,12 +126,12 @@ def test_shards_of_several_files(client, tmp_path):
 
     assert write(0, 300) == [100, 100, 100]
     assert write(0, 150, 300) == [100, 100, 100]
-    assert write(0, 95, 205, 300) == [95, 110, 95]  # no splinters of a few lines
+    assert write(0, 95, 205, 300) == [95, 110, 95]  # no shard of only a few lines
     assert write(0, 30, 60, 90, 120, 150, 180, 210, 240, 270, 300) == [90, 120, 90]
     assert write(0, 0, 300, 300) == [100, 100, 100]
 
 
-def test_shards_of_row_groups_are_alike(client, tmp_path):
+def test_shards_of_row_groups_have_similar_sizes(client, tmp_path):
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -141,7 +141,7 @@ def test_shards_of_row_groups_are_alike(client, tmp_path):
     assert sizes(client, tmp_path / "t.parquet", 100) == [10] * 9
 
 
-def test_an_open_quote_is_named_by_its_file(client, tmp_path):
+def test_the_error_for_an_open_quote_names_the_file(client, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x,label\n" + '1,"a"\n2,"b"\n' * 20 + '3,"a\n')
     with pytest.raises(BadData, match=r"a\.csv, line 42: A quote must be closed"):
@@ -206,7 +206,7 @@ def test_compressed_and_small_files(client, tmp_path):
     assert whole.history_[0]["examples"] == together.history_[0]["examples"] == 240
 
 
-def test_bad_files(client, tmp_path):
+def test_bad_files_are_named(client, tmp_path):
     with pytest.raises(BadData, match="No file matches"):
         rd.Perceptron().fit(str(tmp_path / "*.svm"), client=client)
     path = tmp_path / "bad.svm"
@@ -230,7 +230,7 @@ def test_validation_files(client, tmp_path):
     assert not epochs
 
 
-def test_validation_goes_by_the_columns_of_files(client, tmp_path):
+def test_a_validation_frame_may_have_another_order_than_the_file(client, tmp_path):
     import pandas as pd
 
     frame = pd.read_csv(numbers(tmp_path / "a.csv"))[["height", "width", "depth", "label"]]
@@ -245,7 +245,7 @@ def test_validation_goes_by_the_columns_of_files(client, tmp_path):
 # ---- commands ----
 
 
-def test_the_command_is_the_function(client, tmp_path):
+def test_the_command_gives_the_same_model_as_the_function(client, tmp_path):
     path = svmlight(tmp_path / "a.svm", 300)
     model = tmp_path / "a.model"
     facts = answer("train", path, "-m", model, "-a", "averaged", "--epochs", 3, "--dask", client.scheduler.address,
@@ -261,7 +261,7 @@ def test_the_command_is_the_function(client, tmp_path):
     assert len(more["epochs"]) == 5
 
 
-def test_refusals_of_the_command(client, tmp_path, monkeypatch):
+def test_errors_of_the_command(client, tmp_path, monkeypatch):
     monkeypatch.setenv("ROSENBLATT_DASK_TIMEOUT", "0.5")
     path = svmlight(tmp_path / "a.svm", 60)
     lost = call("train", path, "-m", tmp_path / "m", "--dask", "tcp://127.0.0.1:9", code=1)
@@ -280,7 +280,7 @@ def test_refusals_of_the_command(client, tmp_path, monkeypatch):
     assert "its `mixing` is 'uniform', not 'mistakes'" in mixed.stderr
 
 
-def test_words_go_on_from_a_checkpoint(client, tmp_path):
+def test_a_run_on_words_resumes_from_a_checkpoint(client, tmp_path):
     path = write_words(tmp_path / "words.csv")
     whole, cut = tmp_path / "whole.model", tmp_path / "cut.model"
     settings = ["--dask", client.scheduler.address, "--quiet"]
@@ -290,7 +290,7 @@ def test_words_go_on_from_a_checkpoint(client, tmp_path):
     assert_same_model(rb.load(cut), rb.load(whole))
 
 
-def test_the_log_of_the_service_is_learned_anew(client, tmp_path):
+def test_replay_trains_on_the_log_of_the_service(client, tmp_path):
     pytest.importorskip("orjson")
     from rosenblatt.serve.replay import examples, open_log
     from tests.dask.logs import write_log
@@ -307,20 +307,20 @@ def test_the_log_of_the_service_is_learned_anew(client, tmp_path):
     assert facts["examples"] == 80
     made = rb.load(model)
     assert sum(made.predict_one(x) == label for x, label in pairs) >= 76
-    for place in (tmp_path, tmp_path / "absent" / "again.model"):  # said at once: there is no cluster at that address
+    for place in (tmp_path, tmp_path / "absent" / "again.model"):  # refused before connecting to a cluster
         refused = call("replay", log, "--dask", "tcp://127.0.0.1:9", "-o", place, code=2)
         assert "cannot be written" in refused.stderr
     assert "--shards needs --dask" in call("replay", log, "--shards", 4, code=2).stderr
     assert "mistakes" in call("replay", log, "--dask", client.scheduler.address, "-a", "passive").stdout
 
 
-def test_an_option_of_reading_that_there_is_not(client, tmp_path):
+def test_an_unknown_reading_option_is_refused(client, tmp_path):
     path = tmp_path / "data.svm"
     path.write_text("1 1:1\n-1 2:1\n")
     with pytest.raises(ValueError, match=r"`reading` must have options of open_stream \(format, .*; got 'labels'"):
         rd.Perceptron().fit(path, client=client, reading={"labels": 0})
 
 
-def test_a_run_of_an_earlier_version_goes_on(client, tmp_path):
+def test_a_run_of_an_earlier_version_can_be_resumed(client, tmp_path):
     stored = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))["dask"]["resumed"]
     assert resumed_on_cluster(FOLDER / "dask.model", tmp_path / "copy.model", client) == stored

@@ -1,4 +1,4 @@
-"""What is used of Dask beyond its documentation works in the release that is installed, and is used in one file only."""
+"""The undocumented parts of Dask that the library uses work in the installed release, and are used in one file only."""
 
 import ast
 import asyncio
@@ -40,18 +40,18 @@ def own(cluster):
         yield own
 
 
-def test_the_installed_release_was_tried():
+def test_the_installed_release_is_in_the_list_of_tested_releases():
     words = "run tests/dask with this release; where they pass, add it to TRIED"
     assert {dask.__version__, distributed.__version__} <= set(_internals.TRIED), words
 
 
-def test_the_oldest_release_that_is_allowed_was_tried():
+def test_the_oldest_allowed_release_is_in_the_list_of_tested_releases():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lowest = {needed.partition(">=")[2] for needed in project["optional-dependencies"]["dask"]}
     assert {f"{version}.0" for version in lowest} == {_internals.TRIED[0]}
 
 
-def test_the_scheduler_says_when_each_worker_was_heard(own):
+def test_the_scheduler_reports_the_last_message_of_each_worker(own):
     clock, seen = own.run_on_scheduler(_internals.tend, [])
     assert seen.keys() == own.nthreads().keys()
     assert all(-1.0 < clock - when < WAIT for when in seen.values())
@@ -72,9 +72,9 @@ def test_tasks_are_released_when_their_worker_is_removed(cluster, own):
         waiting.result(0.3)
     own.run_on_scheduler(_internals.tend, [])
     assert waiting.result(WAIT) == 0
-    assert other.status == "pending", "without the annotation a task waits for its worker"
+    assert other.status == "pending", "without the annotation a task waits for the removed worker"
     other.cancel()
-    cluster.scale(3)  # the worker that was removed does not come back
+    cluster.scale(3)  # the removed worker is not restarted
 
 
 def test_the_scheduler_knows_the_memory_of_workers(own):
@@ -96,7 +96,7 @@ def test_a_coroutine_runs_in_the_loop_of_the_client(own):
 
 
 def test_a_client_sends_at_once(own):
-    assert own.scheduler_comm.interval > 0, "an attribute that Dask reads, else setting it would do nothing"
+    assert own.scheduler_comm.interval > 0, "Dask must still use this attribute"
     assert _internals.send_at_once(own) is own
     assert own.scheduler_comm.interval == 0
     assert own.submit(int, pure=False).result(WAIT) == 0
@@ -107,7 +107,7 @@ def test_the_address_of_the_scheduler(cluster, own):
     assert _internals.address_of(None) == "the given address"
 
 
-def test_collections_are_told_apart():
+def test_collections_are_recognised():
     import dask.array as da
     import dask.bag as db
     import dask.dataframe as dd
@@ -127,7 +127,7 @@ def fail():
     raise ZeroDivisionError("its own fault")
 
 
-def test_errors_of_the_cluster_are_told_from_those_of_tasks(own):
+def test_errors_of_the_cluster_differ_from_errors_of_tasks(own):
     assert not _internals.is_lost_result(own.submit(fail, pure=False).exception(WAIT))
     pending = own.submit(int, workers=["tcp://192.0.2.1:1"], allow_other_workers=False, pure=False)
     pending.cancel()
@@ -138,10 +138,10 @@ def test_errors_of_the_cluster_are_told_from_those_of_tasks(own):
 
 
 PUBLIC = {"dask", "dask.array", "distributed"}
-"""Modules of Dask that other files import; all names that are used of them are documented."""
+"""Modules of Dask that other files import; all their used names are documented."""
 
 INTERNAL = {"asyncio_loop", "loop", "scheduler", "scheduler_comm", "__module__"}
-"""Attributes of clients and the module of a class: `_internals` has a function for what is needed of them."""
+"""Attributes of clients and the module of a class: `_internals` has functions for them."""
 
 
 def test_internals_are_used_in_one_file_only():

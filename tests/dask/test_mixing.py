@@ -1,4 +1,4 @@
-"""What workers compute and how it is mixed, without a cluster: the very functions that its tasks call."""
+"""The computations of workers and their mixing, without a cluster: the same functions that the tasks call."""
 
 import itertools
 import pickle
@@ -29,8 +29,8 @@ from tests.helpers import blobs, csr, examples
 NONE = np.zeros(0)
 
 
-def test_every_learner_that_can_be_mixed_has_an_estimator_for_clusters(monkeypatch):
-    monkeypatch.delattr(_estimators, "AROW")  # now it is a learner that has no class there, such as a new one
+def test_every_learner_that_can_be_mixed_has_a_dask_estimator(monkeypatch):
+    monkeypatch.delattr(_estimators, "AROW")  # now AROW is like a new learner that has no class there
     monkeypatch.delitem(vars(rd), "AROW", raising=False)
     made = []
     for name in learners.classes():
@@ -59,7 +59,7 @@ def recipe_of(estimator, features, classes):
 
 
 def run(estimator, shards, classes, epochs, mixing="mistakes", group=1):
-    """The epochs of a cluster, in this process."""
+    """Run the epochs of a cluster in this process."""
     recipe = recipe_of(estimator, shards[0].width, classes)
     model = recipe.model()
     coordinates = coordinates_of(model, len(shards) == 1)
@@ -79,7 +79,7 @@ def run(estimator, shards, classes, epochs, mixing="mistakes", group=1):
 
 
 def natural(model):
-    """Where the theory says that the mean is to be taken, bias last."""
+    """The parameters of which the theory takes the mean, with the bias last."""
     w, bias = model.last()
     if model.rule.link != "identity":
         return [np.append(model.state.v, model.state.v_bias)]
@@ -152,11 +152,11 @@ def test_the_average_counts_every_weight_vector_once(estimator):
 
 @pytest.mark.parametrize("estimator", [rb.AveragedPerceptron(), rb.PassiveAggressive(), rb.Winnow(balanced=True)])
 @pytest.mark.parametrize("group", [2, 5])
-def test_shards_in_one_task_add_up_as_in_many(estimator, group):
+def test_the_sum_does_not_depend_on_the_grouping_of_shards(estimator, group):
     X, y = blobs(100, 7, classes=3, seed=1)
     shards = shards_of(X, y, list(range(0, 101, 10)))
     ours, _ = run(estimator, shards, (0, 1, 2), 2, group=1)
-    # Groups are nodes of the tree: their sums are formed from 0 on, as those of single shards within a node are.
+    # Groups are nodes of the tree: their sums start from 0, like those of single shards within a node.
     recipe = recipe_of(estimator, 7, (0, 1, 2))
     start = [part.copy() for part in coordinates_of(recipe.model()).start()]
     order = Order(recipe, "one task", 0, Schedule(1, shuffle=False), "mistakes", False)
@@ -178,7 +178,7 @@ def test_winnow_is_mixed_in_logarithms_without_overflow():
     assert notes[-1] == [(0, 0.5), (0, 0.5)]
 
 
-def test_only_what_changed_travels():
+def test_only_changed_weights_are_sent():
     X = np.zeros((4, 1000))
     X[:, :2] = [[1, 0], [0, 1], [1, 0], [0, 1]]
     shards = shards_of(X, np.array([0, 1, 0, 1]), [0, 2, 4])
@@ -193,7 +193,7 @@ def test_only_what_changed_travels():
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0, -2.5]), min_size=1, max_size=40), st.data())
-def test_packing_loses_nothing(before, data):
+def test_packing_is_lossless(before, data):
     now = [value if data.draw(st.booleans()) else value + 1.0 for value in before]
     old, new = np.array(before), np.array(now)
     (part,) = changes([new], [old])
@@ -212,7 +212,7 @@ def test_packing_loses_nothing(before, data):
     st.sampled_from([0.02, 0.1, 0.3]),
 )
 def test_the_theorem_holds(seed, mixing, count, margin):
-    """McDonald, Hall and Mann (2010): Σ μk ≤ (R/γ)² on separable data, until no mistake is left."""
+    """McDonald, Hall and Mann (2010): Σ μk ≤ (R/γ)² on separable data, until an epoch without mistakes."""
     X, y, _ = separable_examples(margin, examples=60, features=4, random_state=seed)
     cuts = np.unique(np.random.default_rng(seed).integers(0, 61, count - 1)).tolist()
     shards = shards_of(X, (y == 1).astype(np.int64), sorted({0, 60, *cuts}))
@@ -226,7 +226,7 @@ def test_the_theorem_holds(seed, mixing, count, margin):
     assert "the theorem allows" in str(counted)
 
 
-def test_weighted_mistakes_wants_shares():
+def test_shares_must_add_up_to_1():
     assert weighted_mistakes([[1, 3]], [[0.5, 0.5]]).holds is None
     with pytest.raises(ValueError, match="add up to 1"):
         weighted_mistakes([[1, 3]], [[0.5, 0.25]])
@@ -235,8 +235,8 @@ def test_weighted_mistakes_wants_shares():
 @pytest.mark.parametrize(
     "estimator", [rb.ROMMA(readout="average"), rb.ALMA(readout="average"), rb.AveragedPerceptron()]
 )
-def test_a_shard_without_updates_leaves_nothing_to_the_next_in_its_task(estimator):
-    """The sums of an average begin anew for each shard, also where the weights need not."""
+def test_a_shard_without_updates_does_not_affect_the_next_in_its_task(estimator):
+    """The sums of an average start again for each shard, even if the weights do not."""
     X = np.array([[3.0, 0.0], [-3.0, 0.0]] * 6 + [[0.0, 1.0], [0.0, -1.0]])
     y = np.array([1, 0] * 7)
     easy, hard = Shard(X[:12], y[:12], NONE, 2, 0, "easy"), Shard(X[12:], y[12:], NONE, 2, 12, "hard")
@@ -252,7 +252,7 @@ def test_a_shard_without_updates_leaves_nothing_to_the_next_in_its_task(estimato
         assert dense(a).tobytes() == dense(b).tobytes()
 
 
-def test_inverses_do_not_depend_on_threads():
+def test_inverses_do_not_depend_on_the_number_of_threads():
     from threadpoolctl import threadpool_limits
 
     half = np.random.default_rng(0).standard_normal((1, 300, 300))
@@ -265,13 +265,13 @@ def test_inverses_do_not_depend_on_threads():
 
 
 def reason(patience, done):
-    """Why training would end after these epochs."""
+    """The reason why training would end after these epochs."""
     history = History(done)
     return StopRule(Schedule(99, n_iter_no_change=patience), history).reason(history)
 
 
-def test_patience_compares_what_is_alike():
-    """By the loss, by examples held out from some epoch on, and by an average that still improves."""
+def test_patience_compares_only_comparable_values():
+    """The loss, the accuracy on held-out examples from some epoch on, and the accuracy of an average that still improves."""
     losses = [Epoch(10, 1, 1, loss=loss, weight=10.0) for loss in (9.0, 5.0, 5.0, 5.0)]
     assert reason(2, losses) == "no improvement"
     assert reason(3, losses) == ""
@@ -299,7 +299,7 @@ def test_patience_compares_what_is_alike():
     ],
     ids=["examples", "features", "labels", "order", "numbers", "kind"],
 )
-def test_a_shard_that_is_loaded_again_must_be_what_it_was(change):
+def test_a_shard_that_is_loaded_again_must_not_have_changed(change):
     X, y = blobs(30, 4, classes=2, seed=0)
     loaded = load_table((X, y), "partition 7")
     agreed = (facts_of(loaded, False).mark, [0, 1], None, 4, "float64", None, 0)

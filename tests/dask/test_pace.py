@@ -1,4 +1,4 @@
-"""When shards of a slow worker are given to others."""
+"""When shards of a slow worker are moved to others."""
 
 from types import SimpleNamespace
 
@@ -12,7 +12,7 @@ MB = 1_000_000
 
 
 def watched(*epochs):
-    """A pace that has seen epochs, each with the seconds that shard 0 took on worker a and shard 1 on worker b."""
+    """A pace after some epochs, each given by the seconds for shard 0 on worker a and for shard 1 on worker b."""
     pace = Pace()
     for a, b in epochs:
         pace.note([Note(0, seconds=a, place="a 1"), Note(1, seconds=b, place="b 7")], [MB, 2 * MB])
@@ -27,11 +27,11 @@ def test_speeds_are_the_best_of_the_last_epochs():
 
 
 @pytest.mark.parametrize("workers", ["abc", "c"])
-def test_who_was_not_watched_is_not_judged(workers):
+def test_a_worker_without_measurements_has_no_speed(workers):
     assert watched(*[(1.0, 1.0)] * WATCHED).speeds(workers) is None
 
 
-def test_a_few_epochs_say_nothing():
+def test_speeds_need_enough_epochs():
     pace = watched(*[(1.0, 1.0)] * (WATCHED - 1))
     assert pace.speeds("a") is None
     pace = watched(*[(1.0, 1.0)] * WATCHED)
@@ -40,7 +40,7 @@ def test_a_few_epochs_say_nothing():
     assert pace.speeds("a") is None
 
 
-def test_after_each_move_it_watches_twice_as_long():
+def test_after_each_move_the_number_of_measured_epochs_doubles():
     pace = Pace()
     for patience in (WATCHED, 2 * WATCHED, 4 * WATCHED):
         for _ in range(patience):
@@ -50,7 +50,7 @@ def test_after_each_move_it_watches_twice_as_long():
         pace.moved()
 
 
-def test_who_had_nothing_to_learn_is_not_judged():
+def test_a_worker_without_examples_has_no_speed():
     pace = Pace()
     for _ in range(WATCHED):
         pace.note([Note(0, seconds=1.0, place="a"), Note(1, seconds=0.0, place="b")], [MB, 0])
@@ -58,12 +58,12 @@ def test_who_had_nothing_to_learn_is_not_judged():
     assert pace.speeds("ab") is None
 
 
-def test_no_time_at_all_is_very_fast():
+def test_a_time_of_0_is_a_very_high_speed():
     assert watched(*[(0.0, 1.0)] * WATCHED).speeds("ab")["a"] > 1e12
 
 
 def plan(threads=1, **sizes):
-    """Workers a and b, one byte a second in each thread, and c, which learns two."""
+    """Workers a and b learn one byte per second in each thread, worker c two."""
     return Plan(dict.fromkeys("abc", threads), {"a": 1.0, "b": 1.0, "c": 2.0}, sizes)
 
 
@@ -80,7 +80,7 @@ def test_a_shard_is_learned_by_one_thread():
     assert plan(4, a=[8] * 4, b=[8] * 3, c=[8] * 5).seconds() == 8.0
 
 
-def test_moving_must_pay():
+def test_shards_move_only_if_it_saves_time():
     assert pays(2.0, 1.0, moved=2 * BANDWIDTH, done=3, left=3)
     assert not pays(2.0, 1.0, moved=2 * BANDWIDTH, done=2, left=1000)
     assert not pays(2.0, 1.0, moved=2 * BANDWIDTH, done=1000, left=2)
@@ -90,7 +90,7 @@ def test_moving_must_pay():
 
 
 class Still(Data):
-    """Data without a cluster: what would be moved is written down. A worker called a takes nine times as long as others."""
+    """Data without a cluster: moves are only recorded. The worker called a takes nine times as long as the others."""
 
     def __init__(self, holders, room=1e9, threads=1, slow=9.0):
         super().__init__(SimpleNamespace(run_on_scheduler=None), None)
@@ -117,13 +117,13 @@ def test_a_worker_keeps_a_shard_and_neighbours_stay_together():
 
 
 @pytest.mark.parametrize(("room", "moved"), [(4 * MB, 4), (4 * MB - 1, 0)])
-def test_who_has_no_room_gets_nothing(room, moved):
+def test_a_worker_without_free_memory_gets_no_shards(room, moved):
     data = Still("aaaaabbbbb", room)
     data.even_out(3)
     assert len(data.moved) == moved
 
 
-def test_without_epochs_to_come_nothing_moves():
+def test_nothing_moves_after_the_last_epoch():
     data = Still("aaaaabbbbb")
     data.even_out(0)
     assert not data.moved
@@ -131,24 +131,24 @@ def test_without_epochs_to_come_nothing_moves():
 
 
 @pytest.mark.parametrize(("threads", "moved"), [(4, 0), (1, 1)])
-def test_shards_do_not_go_where_no_thread_is_free_for_them(threads, moved):
+def test_shards_do_not_move_to_a_worker_without_a_free_thread(threads, moved):
     data = Still("aaaabbbb", threads=threads, slow=1.6)
     data.even_out(1000)
     assert len(data.moved) == moved
 
 
-def test_shards_that_even_out_badly_do_not_wander():
-    """Two equal workers cannot share three shards evenly: giving one away makes nothing better."""
+def test_shards_do_not_move_back_and_forth():
+    """Two equal workers cannot share three shards evenly: moving one is no improvement."""
     data = Still("aab", slow=1.02)
     data.pace.epochs = 1000
     data.even_out(1000)
     assert not data.moved
 
 
-def test_a_worker_that_came_while_shards_were_moved_gets_its_part():
+def test_a_worker_that_joins_during_a_move_gets_shards():
     data = Still("aaabbb")
     data.few, data._served = True, {"a", "b"}
-    data.workers = {"a": 1, "b": 1, "c": 1}  # the move has found out where everything lies
+    data.workers = {"a": 1, "b": 1, "c": 1}  # known since the move
     data.client.nthreads, data.awaiting.ask, data.locate = None, lambda *_: data.workers, lambda: None
     data.follow()
     assert list(data.moved.values()) == ["c", "c"]
@@ -157,7 +157,7 @@ def test_a_worker_that_came_while_shards_were_moved_gets_its_part():
     assert not data.moved
 
 
-def test_shards_that_lay_nowhere_are_looked_for_again():
+def test_shards_without_a_known_worker_are_located_again():
     data, looked = Still("aaabbb"), []
     data.few, data._served, data.holders[2] = True, {"a", "b"}, ()
     data.client.nthreads, data.awaiting.ask, data.locate = None, lambda *_: data.workers, lambda: looked.append(1)

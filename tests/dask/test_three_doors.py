@@ -1,6 +1,6 @@
-"""The same data, order and seed give the same bits through `fit`, through `rosenblatt train`, and on a cluster with one shard.
+"""The same data, order and seed give the same bits with `fit`, with `rosenblatt train`, and on a cluster with one shard.
 
-So do the fitted attributes: they mean the same after each of them.
+The fitted attributes are the same, too.
 """
 
 import numpy as np
@@ -10,8 +10,7 @@ import rosenblatt as rb
 import rosenblatt.dask as rd
 from rosenblatt.learners import find
 from rosenblatt.training.history import History
-from rosenblatt.training.order import VisitingOrder
-from rosenblatt.training.schedule import Schedule
+from rosenblatt.training.schedule import Schedule, VisitingOrder
 from tests.cli.helpers import call
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -33,7 +32,7 @@ ATTRIBUTES = ("mistakes_per_epoch_", "updates_per_epoch_", "loss_per_epoch_")
 
 
 def problem(kind, classes):
-    """A separable or noisy set of 160 examples; whole numbers have no rounding in a file."""
+    """A separable or noisy set of 160 examples; whole numbers are not rounded in a file."""
     rng = np.random.default_rng(5)
     X = rng.integers(-8, 9, (160, 6)).astype(float)
     scores = X @ rng.normal(size=(6, classes))
@@ -76,7 +75,7 @@ def assert_same(one, other, X):
 
 @pytest.mark.parametrize("kind", ["separable", "noisy"])
 @pytest.mark.parametrize("name", [*STREAMING, *WHOLE])
-def test_every_door_gives_the_same_bits(name, kind, client, tmp_path):
+def test_file_cluster_and_fit_give_the_same_bits(name, kind, client, tmp_path):
     X, y = problem(kind, 2 if name == "parallel-perceptron" or kind == "noisy" else 3)
     made = find(name)(max_iter=12, **({"random_state": 3} if name != "batch-perceptron" else {})).fit(X, y)
     assert_same(made, through_file(tmp_path, name, X, y, ["--epochs", 12, "--seed", 3]), X)
@@ -85,7 +84,7 @@ def test_every_door_gives_the_same_bits(name, kind, client, tmp_path):
 
 
 @pytest.mark.parametrize("shuffle", ["False", "replacement"])
-def test_every_order_is_the_same(shuffle, client, tmp_path):
+def test_file_cluster_and_fit_visit_examples_in_the_same_order(shuffle, client, tmp_path):
     X, y = problem("noisy", 3)
     settings = {"max_iter": 5, "shuffle": False if shuffle == "False" else shuffle, "tol": None}
     made = rb.AveragedPerceptron(**settings).fit(X, y)
@@ -94,8 +93,8 @@ def test_every_order_is_the_same(shuffle, client, tmp_path):
     assert_same(made, rd.train(rb.AveragedPerceptron(**settings), X, y, shards=1, client=client), X)
 
 
-def test_a_run_that_is_taken_up_on_a_cluster_keeps_its_order(client, tmp_path):
-    """A shard that is alone is visited in the order of `fit`, also by a worker that did not see the epochs before."""
+def test_a_run_resumed_on_a_cluster_keeps_its_order(client, tmp_path):
+    """A single shard is visited in the order of `fit`, also by a worker that did not run the earlier epochs."""
     X, y = problem("noisy", 2)
     made = rb.Perceptron(max_iter=6, tol=None).fit(X, y)
     first = rb.Perceptron(max_iter=3, tol=None)
@@ -105,8 +104,8 @@ def test_a_run_that_is_taken_up_on_a_cluster_keeps_its_order(client, tmp_path):
     assert_same(made, rest, X)
 
 
-def test_several_shards_prove_a_separator_and_no_bound(client):
-    """Mixed weights are no run of the theorem, but that they separate is checked on every shard."""
+def test_several_shards_prove_separation_but_no_bound(client):
+    """The theorem does not hold for mixed weights, but their separation is checked on every shard."""
     X, y = problem("separable", 2)
     made = rd.train(rb.Perceptron(max_iter=100, tol=None), X, y, shards=4, client=client)
     certificate = made.certificate_
@@ -119,7 +118,7 @@ def test_several_shards_prove_a_separator_and_no_bound(client):
 
 
 def test_runs_of_an_earlier_version_keep_their_order():
-    """They were visited in blocks, even when there was one."""
+    """Their shards were visited in blocks, even a single one."""
     saved = {"epochs": 3, "tol": None, "patience": 5, "shuffle": True, "seed": 4, "holdout": 0.0}
     assert Schedule.from_json(saved).by_block
     assert not Schedule.from_json(Schedule(3).to_json()).by_block

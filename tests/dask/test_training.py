@@ -1,4 +1,4 @@
-"""Training on a real cluster of processes: the same result from every kind of input, for every rule, whoever does the work."""
+"""Training on a real cluster of processes: the same result for every kind of input, for every rule, on any worker."""
 
 import itertools
 import time
@@ -44,13 +44,13 @@ def delayed(part):
     ],
     ids=["array", "array and labels here", "delayed", "sparse and weighted", "bag"],
 )
-def test_every_input_gives_the_same(client, expected, make):
+def test_every_kind_of_input_gives_the_same_model(client, expected, make):
     made = rd.AveragedPerceptron(**SETTINGS).fit(*make(), client=client)
     assert made.coef_.tobytes() == expected.coef_.tobytes()
     assert made.history_[-1]["shard_mistakes"] == expected.history_[-1]["shard_mistakes"]
 
 
-def test_frames(client, expected):
+def test_frames_give_the_same_model(client, expected):
     import pandas as pd
 
     frames = [pd.DataFrame(a, columns=list("abcdef")).assign(label=b) for a, b in PARTS]
@@ -64,7 +64,7 @@ def test_frames(client, expected):
 
 
 def test_frames_of_several_types(client):
-    """As on one machine; a column of words is named."""
+    """As on one machine; the error names a column of words."""
     import pandas as pd
 
     frame = pd.DataFrame(X, columns=list("abcdef")).assign(flag=X[:, 0] > 0, count=(X[:, 1] > 0).astype(int))
@@ -75,7 +75,7 @@ def test_frames_of_several_types(client):
         rd.Perceptron(**SETTINGS).fit(frame.assign(word="x"), Y, client=client)
 
 
-def test_columns_are_those_of_frames_with_rows(client):
+def test_empty_frames_do_not_determine_the_columns(client):
     import pandas as pd
 
     frame = pd.DataFrame(X, columns=list("abcdef"))
@@ -84,7 +84,7 @@ def test_columns_are_those_of_frames_with_rows(client):
         assert made.feature_names_in_.tolist() == list("abcdef")
 
 
-def test_parts_of_partitions_that_come_later(client):
+def test_parts_of_partitions_may_be_delayed_or_futures(client):
     made = rd.Perceptron(**SETTINGS).fit(PARTS, client=client)
     for parts in (
         [tuple(dask.delayed(part) for part in parts) for parts in PARTS],
@@ -103,7 +103,7 @@ def test_labels_as_a_frame_of_one_column(client):
         assert rd.Perceptron(**SETTINGS).fit(blocks, other, client=client).coef_.tobytes() == expected
 
 
-def test_bags_of_dicts_grow_features(client):
+def test_bags_of_dicts_may_add_features(client):
     pairs = [({"rain": 1.0}, "wet"), ({"sun": 2.0}, "dry"), ({"sun": 1.0, "wind": 1.0}, "dry"), ({"snow": 1.0}, "wet")]
     made = rd.Perceptron(max_iter=20, tol=None).fit(bag.from_sequence(pairs * 3, npartitions=6), client=client)
     assert made.converged_
@@ -190,7 +190,7 @@ def test_rows_may_be_tuples(client):
 
 
 @pytest.mark.parametrize("name", ["Perceptron", "PassiveAggressive", "Winnow", "AROW"])
-def test_one_shard_is_the_run_of_one_machine(client, name):
+def test_one_shard_gives_the_run_of_one_machine(client, name):
     options = {"balanced": True, "eta": 0.1} if name == "Winnow" else {}
     ours = getattr(rd, name)(shuffle=False, max_iter=4, tol=None, shards=1, **options).fit(X, Y, client=client)
     serial = getattr(rb, name)(shuffle=False, max_iter=4, tol=None, **options).fit(X, Y)
@@ -199,18 +199,18 @@ def test_one_shard_is_the_run_of_one_machine(client, name):
     assert ours.mistakes_per_epoch_.tolist() == serial.mistakes_per_epoch_.tolist()
 
 
-def test_tasks_of_many_shards_add_up_as_single_ones_do(client, monkeypatch):
+def test_the_sum_does_not_depend_on_the_number_of_shards_per_task(client, monkeypatch):
     settings = {**SETTINGS, "shards": 70, "mixing": "examples"}
-    few = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # weights, which come back shard by shard
+    few = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # weights are returned shard by shard
     assert len(few.history_[0]["shard_mistakes"]) == 70
     monkeypatch.setattr(_data, "FEW", 0)
-    together = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # added up where the shards lie
-    monkeypatch.setattr(_data.Data, "lots", lambda self: [[number] for number in range(len(self.shards))])
-    single = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # added up by further tasks
+    together = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # summed on the workers of the shards
+    monkeypatch.setattr(_data.Data, "task_groups", lambda self: [[number] for number in range(len(self.shards))])
+    single = rd.AveragedPerceptron(**settings).fit(X, Y, client=client)  # summed by further tasks
     assert few.coef_.tobytes() == together.coef_.tobytes() == single.coef_.tobytes()
 
 
-def test_weights_with_every_task_or_on_a_worker(client, monkeypatch):
+def test_weights_are_sent_with_tasks_or_kept_on_workers(client, monkeypatch):
     wide = csr(np.hstack([X, np.zeros((len(X), 994))]))
     settings = {**SETTINGS, "shards": 70}
     along = rd.Perceptron(**settings).fit(wide, Y, client=client)
@@ -223,8 +223,8 @@ def test_weights_with_every_task_or_on_a_worker(client, monkeypatch):
     assert max(later) < min(sent) / 4  # what has changed: 6 of 1,000 features
 
 
-def test_odd_shards(client):
-    """An empty shard, one of a single class, and a class that the first shard has never seen."""
+def test_unusual_shards(client):
+    """An empty shard, a shard of a single class, and a class that does not occur in the first shard."""
     empty = (X[:0], Y[:0])
     parts = [(X[Y == 0][:30], Y[Y == 0][:30]), empty, (X[Y == 2], Y[Y == 2]), (X[Y < 2], Y[Y < 2])]
     for mixing in ("mistakes", "uniform", "examples"):
@@ -254,18 +254,18 @@ def test_odd_shards(client):
         (delayed((X, Y)), r"must be in a list; got a single Delayed.*Call fit\(\[X\]\)"),
     ],
 )
-def test_bad_shards(client, parts, match):
+def test_bad_shards_are_refused(client, parts, match):
     with pytest.raises(ValueError, match=match):
         rd.Perceptron(max_iter=2, tol=None).fit(parts, client=client)
 
 
 @pytest.mark.parametrize("learner", [rb.VotedPerceptron, rb.PocketPerceptron, rb.BatchPerceptron, rb.KernelPerceptron])
-def test_what_cannot_be_mixed_is_refused(client, learner):
-    with pytest.raises(ValueError, match="Only a linear learner that goes example by example"):
+def test_learners_that_cannot_be_mixed_are_refused(client, learner):
+    with pytest.raises(ValueError, match="Only an online linear learner"):
         rd.train(learner(), X, Y, client=client)
 
 
-def test_wrong_options(client):
+def test_wrong_options_are_refused(client):
     with pytest.raises(ValueError, match="`mixing` must be one of"):
         rd.Perceptron(mixing="best").fit(X, Y, client=client)
     with pytest.raises(ValueError, match="`shards` must be a whole number"):
@@ -276,7 +276,7 @@ def test_wrong_options(client):
         rd.Perceptron().fit(X, client=client)
 
 
-def test_columns_that_do_not_fit_are_named(client):
+def test_mismatched_inputs_are_named(client):
     import pandas as pd
 
     blocks, labels = da.from_array(X, chunks=(50, 6)), da.from_array(Y, chunks=50)
@@ -304,18 +304,18 @@ def test_columns_that_do_not_fit_are_named(client):
         ([({"a": 1.0}, 1), ([1.0], 0)], 1, "must all be dicts"),
         ([({"a": 1.0}, 1), ([1.0], 0)], 2, "must all be dicts"),
         ([([1.0], 1), ({"a": 1.0}, 0)], 1, "must all be dicts"),
-        ([([1.0, 2.0], 1), ([1.0], 0)], 1, "all sequences of as many numbers; partition 0 has others"),
-        ([(["red"], 1), ([1.0], 0)], 1, "all sequences of as many numbers"),
-        ([(1.0, 1), (2.0, 0)], 1, "all sequences of as many numbers"),
+        ([([1.0, 2.0], 1), ([1.0], 0)], 1, "all be sequences of numbers of the same length; partition 0 has others"),
+        ([(["red"], 1), ([1.0], 0)], 1, "all be sequences of numbers of the same length"),
+        ([(1.0, 1), (2.0, 0)], 1, "all be sequences of numbers of the same length"),
         ([({"a": 1.0}, 1), ({"b": 1.0}, "no")], 1, "labels must all be of one type"),
     ],
 )
-def test_bad_bags(client, pairs, partitions, match):
+def test_bad_bags_are_refused(client, pairs, partitions, match):
     with pytest.raises(ValueError, match=match):
         rd.Perceptron(max_iter=2, tol=None).fit(bag.from_sequence(pairs, npartitions=partitions), client=client)
 
 
-def test_validation_of_ones_own_stops_training(client):
+def test_validation_data_of_the_user_stop_training(client):
     noise = np.random.default_rng(0).integers(0, 3, Y.size)
     here = rd.Perceptron(n_iter_no_change=2, tol=0.5).fit(X, Y, validation=(X, noise), client=client)
     there = rd.Perceptron(n_iter_no_change=2, tol=0.5).fit(
@@ -330,7 +330,7 @@ def held_out(made):
     return [(epoch["held_out"], epoch["held_out_mistakes"]) for epoch in made.history_]
 
 
-def test_validation_goes_by_the_names_of_features(client):
+def test_validation_frames_may_have_another_order_of_columns(client):
     import pandas as pd
 
     names, learner = list("abcdef"), rd.Perceptron(**SETTINGS)
@@ -347,7 +347,7 @@ def test_validation_goes_by_the_names_of_features(client):
         learner.fit(shards, "label", validation=(frame[names].rename(columns={"a": "g"}), Y), client=client)
 
 
-def test_validation_by_bags_of_dicts(client):
+def test_validation_with_bags_of_dicts(client):
     rows = [dict(zip("abcdef", x, strict=True)) for x in X.tolist()]
     turned = [dict(reversed(row.items())) | {"unknown": 9.0} for row in rows]
     shards, others = (
@@ -356,11 +356,11 @@ def test_validation_by_bags_of_dicts(client):
     learner = rd.Perceptron(**SETTINGS)
     expected = held_out(learner.fit(shards, validation=(X, Y), client=client))
     assert held_out(learner.fit(shards, validation=(others, None), client=client)) == expected
-    with pytest.raises(ValueError, match="`validation` may be a bag of dicts where"):
+    with pytest.raises(ValueError, match="`validation` may be a bag of dicts only if"):
         learner.fit(X, Y, validation=(others, None), client=client)
 
 
-def test_bad_validation(client):
+def test_bad_validation_data_are_refused(client):
     learner = rd.Perceptron(**SETTINGS)
     blocks = da.from_array(X, chunks=(50, 6))
     with pytest.raises(ValueError, match="must have the same number of rows; got 160 and 50"):
@@ -370,7 +370,7 @@ def test_bad_validation(client):
             learner.fit(X, Y, validation=(rows, labels), client=client)
     with pytest.raises(ValueError, match="must have labels of the shards, 0, 1, 2; got none"):
         learner.fit(X, Y, validation=(X[:0], Y[:0]), client=client)
-    with pytest.warns(UserWarning, match=r"the label 3 is none of the model's \(0, 1, 2\)"):
+    with pytest.warns(UserWarning, match=r"the label 3 is not a class of the model \(0, 1, 2\)"):
         learner.fit(X, Y, validation=(X, np.where(Y == 2, 3, Y)), client=client)
     assert min(wrong for _, wrong in held_out(learner)) >= (Y == 2).sum()
 
@@ -379,14 +379,14 @@ def test_the_last_epoch_allowed_may_be_the_one_without_mistakes(client):
     rows = X[abs(X[:, 0] - X[:, 1]) > 0.3]
     y = rows[:, 0] > rows[:, 1]
     epochs = rd.Perceptron(max_iter=1000, tol=None).fit(rows, y, client=client).n_iter_
-    made = rd.Perceptron(max_iter=epochs).fit(rows, y, client=client)  # without a warning, which would be an error
+    made = rd.Perceptron(max_iter=epochs).fit(rows, y, client=client)  # a warning would be an error
     assert made.mistakes_per_epoch_[-1] == 0
     assert made.converged_
     with pytest.warns(ConvergenceWarning):
         assert not rd.Perceptron(max_iter=1).fit(rows, y, client=client).converged_
 
 
-def test_names_of_an_earlier_fit_are_forgotten(client):
+def test_feature_names_of_an_earlier_fit_are_removed(client):
     import pandas as pd
 
     made = rd.Perceptron(**SETTINGS).fit(pd.DataFrame(X, columns=list("abcdef")), Y, client=client)
@@ -396,7 +396,7 @@ def test_names_of_an_earlier_fit_are_forgotten(client):
     assert made.predict(X[:, :4]).shape == Y.shape
 
 
-def test_examples_set_aside_are_not_learned(client):
+def test_held_out_examples_are_not_learned(client):
     made = rd.AveragedPerceptron(early_stopping=True, validation_fraction=0.25, max_iter=8, tol=1.0).fit(
         X, Y, client=client
     )
@@ -419,8 +419,8 @@ def test_weights_of_examples_and_classes(client):
         rd.Perceptron(**SETTINGS, class_weight="even").fit(X, Y, client=client)
 
 
-def test_examples_of_no_weight_are_as_if_absent(client):
-    """In the mixture, in the loss, among those held out, and in the count."""
+def test_examples_of_weight_0_are_ignored(client):
+    """In the mixture, in the loss, among the held-out examples, and in the counters."""
     first = np.arange(len(Y)) < 80
     ours = rd.Perceptron(**SETTINGS, shards=8).fit(X, Y, sample_weight=first.astype(float), client=client)
     half = rd.Perceptron(**SETTINGS, shards=4).fit(X[:80], Y[:80], client=client)
@@ -438,8 +438,8 @@ def test_examples_of_no_weight_are_as_if_absent(client):
 
 @pytest.mark.parametrize("learner", ["Perceptron", "AveragedPerceptron"])
 @pytest.mark.parametrize("weight", [0.01, 1.0])
-def test_training_stops_when_one_machine_would(client, learner, weight):
-    """By the loss for each example of weight 1; the average, which lags behind, goes on while it improves."""
+def test_training_stops_at_the_same_epoch_as_on_one_machine(client, learner, weight):
+    """By the loss per example of weight 1; the average lags behind and continues while it improves."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((300, 8))
     Y = X[:, 0] + rng.standard_normal(300) > 0
@@ -457,7 +457,7 @@ def test_starting_weights(client, expected):
     assert more.coef_.tobytes() != rd.Perceptron(**SETTINGS).fit(X, Y, client=client).coef_.tobytes()
 
 
-def test_checkpoints_go_on_bit_for_bit(client, tmp_path, expected):
+def test_a_resumed_checkpoint_gives_the_same_bits(client, tmp_path, expected):
     path = tmp_path / "run.model"
     rd.AveragedPerceptron(**SETTINGS | {"max_iter": 1}).fit(PARTS, client=client, checkpoint=path)
     assert rb.load(path).n_iter_ == 1
@@ -467,7 +467,7 @@ def test_checkpoints_go_on_bit_for_bit(client, tmp_path, expected):
     saved = rb.load(path)
     assert type(saved) is rb.AveragedPerceptron
     assert saved.predict(X).tolist() == expected.predict(X).tolist()
-    with pytest.raises(ValueError, match=r"must be of this learner on these shards; .* its examples are others"):
+    with pytest.raises(ValueError, match=r"must be of this learner on these shards; .* its examples are different"):
         rd.AveragedPerceptron(**SETTINGS).fit(PARTS[:3], client=client, checkpoint=path)
     with pytest.raises(ValueError, match="its learner is AveragedPerceptron, not Perceptron"):
         rd.Perceptron(**SETTINGS).fit(PARTS, client=client, checkpoint=path)
@@ -477,7 +477,7 @@ def test_checkpoints_go_on_bit_for_bit(client, tmp_path, expected):
 
 
 def test_checkpoints_of_few_named_features(client, tmp_path):
-    """A model of names that is loaded has no more room than one on the workers."""
+    """A loaded model of named features has no more capacity than one on the workers."""
     import pandas as pd
 
     frame, path = pd.DataFrame(X, columns=list("abcdef")), tmp_path / "run.model"
@@ -488,14 +488,14 @@ def test_checkpoints_of_few_named_features(client, tmp_path):
         path.unlink()
 
 
-def test_checkpoints_know_the_features_of_dicts(client, tmp_path):
+def test_checkpoints_of_dicts_check_the_features(client, tmp_path):
     def dicts(turned):
         rows = ({f"f{(j + turned) % 6}": float(x) for j, x in enumerate(row)} for row in X)
         return bag.from_sequence(list(zip(rows, Y.tolist(), strict=True)), npartitions=4)
 
     path = tmp_path / "run.model"
     rd.Perceptron(**SETTINGS).fit(dicts(0), client=client, checkpoint=path)
-    with pytest.raises(ValueError, match="its contents are others"):
+    with pytest.raises(ValueError, match="its contents are different"):
         rd.Perceptron(**SETTINGS).fit(dicts(1), client=client, checkpoint=path)
 
 
@@ -517,11 +517,11 @@ def checkpoint(client, tmp_path_factory):
         ({"eta0": 2.0}, "`eta0` is 1.0, not 2.0"),
         ({"mixing": "mistakes"}, "`mixing` is 'uniform', not 'mistakes'"),
         ({"shards": 5}, "`shards` is 4, not 5"),
-        ({"sample_weight": np.ones(len(Y))}, "its bytes are others"),
-        ({"y": np.where(np.arange(Y.size) < 9, 0, Y)}, "its labels are others"),
-        ({"X": np.where(np.arange(X.size).reshape(X.shape) == 7, 0.5, X)}, "its contents are others"),
-        ({"X": X[::-1], "y": Y[::-1]}, "its contents are others"),
-        ({"coef_init": np.ones((3, 6))}, "its starting weights are others"),
+        ({"sample_weight": np.ones(len(Y))}, "its bytes are different"),
+        ({"y": np.where(np.arange(Y.size) < 9, 0, Y)}, "its labels are different"),
+        ({"X": np.where(np.arange(X.size).reshape(X.shape) == 7, 0.5, X)}, "its contents are different"),
+        ({"X": X[::-1], "y": Y[::-1]}, "its contents are different"),
+        ({"coef_init": np.ones((3, 6))}, "its starting weights are different"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_refused(client, checkpoint, change, words):
@@ -534,7 +534,7 @@ def test_a_checkpoint_of_another_run_is_refused(client, checkpoint, change, word
     assert checkpoint.read_bytes() == before
 
 
-def test_a_checkpoint_may_go_on_longer_and_stop_otherwise(client, checkpoint, tmp_path):
+def test_a_resumed_run_may_change_its_stopping_rule(client, checkpoint, tmp_path):
     path = tmp_path / "run.model"
     kept = rb.load(checkpoint)
     for name in ("bytes", "labels", "contents"):  # checkpoints of earlier versions do not have them
@@ -547,7 +547,7 @@ def test_a_checkpoint_may_go_on_longer_and_stop_otherwise(client, checkpoint, tm
     assert (made.n_iter_, run["stopped"]) == (5, "no improvement")
 
 
-def test_a_checkpoint_that_cannot_be_written(client, tmp_path):
+def test_a_checkpoint_that_cannot_be_written_is_refused(client, tmp_path):
     for path in (tmp_path, tmp_path / "absent" / "run.model"):
         with pytest.raises(ValueError, match=r"cannot be written: .* Name a file in a folder that exists"):
             rd.Perceptron(**SETTINGS).fit(X, Y, client=client, checkpoint=path)
@@ -558,14 +558,14 @@ def _examples_held(dask_worker):
 
 
 @pytest.mark.parametrize("more", [[], [(X[:5, :3], Y[:5])]], ids=["in an epoch", "before the first"])
-def test_workers_let_go_of_examples_though_somebody_keeps_what_was_raised(client, more):
+def test_workers_release_examples_while_the_caller_keeps_the_traceback(client, more):
     held = []
 
     def fail(run):
         held.append(sum(map(len, client.run(_examples_held).values())))
         raise ValueError("features")
 
-    with pytest.raises(ValueError, match="features") as kept:  # as a notebook does, with all variables on the way
+    with pytest.raises(ValueError, match="features") as kept:  # keeps all variables, like a notebook
         rd.train(rb.Perceptron(), [*PARTS, *more], client=client, on_epoch=fail)
     assert held == ([] if more else [len(PARTS)])
     deadline = time.monotonic() + 20
@@ -575,7 +575,7 @@ def test_workers_let_go_of_examples_though_somebody_keeps_what_was_raised(client
     assert kept.tb is not None
 
 
-def test_rules_of_ones_own(client):
+def test_user_defined_rules(client):
     from tests.user_rules import Plain
 
     made = rd.train(Plain(max_iter=3, tol=None), X, Y, client=client, shards=3)
@@ -587,7 +587,7 @@ def _fitted(X, Y):
 
 
 def test_a_task_may_train_on_the_cluster_that_runs_it(client):
-    """More of them than there are threads: each gives its own to those that it waits for."""
+    """More tasks than threads: each task gives its thread to the tasks that it waits for."""
     tasks = [client.submit(_fitted, X, Y, pure=False) for _ in range(3)]
     here = rd.Perceptron(**SETTINGS, shards=4).fit(X, Y, client=client.cluster)
     for made in client.gather(tasks):

@@ -1,4 +1,4 @@
-"""svmlight and VW text, read slowly in plain Python: what the compiled parsers must agree with."""
+"""Slow readers of svmlight and VW text in plain Python, as a reference for the compiled parsers."""
 
 import math
 import re
@@ -8,11 +8,11 @@ BLANK = bytes(byte for byte in range(33) if byte != 10)
 
 
 class Refused(Exception):  # noqa: N818
-    """The text is not as it should be."""
+    """The text is malformed."""
 
 
 def number(text, ends):
-    """A finite number at the beginning of a text, and what comes after it, which must be one of `ends` or a blank."""
+    """A finite number at the beginning of a text, and the rest, which must begin with one of `ends` or a blank."""
     found = NUMBER.match(text)
     if not found:
         raise Refused(text)
@@ -26,7 +26,7 @@ def number(text, ends):
 
 
 def check_label(label):
-    """Two whole numbers from 2^53 on may be one float."""
+    """From 2^53 on, two whole numbers may be the same float."""
     if label is not None and abs(label) >= 2**53:
         raise Refused(label)
 

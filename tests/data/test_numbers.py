@@ -1,4 +1,4 @@
-"""Decimal numbers become what Python's `float` makes of them, to the last bit."""
+"""Decimal numbers are converted to the same bits as by Python's `float`."""
 
 import struct
 
@@ -26,7 +26,7 @@ def check(text):
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_shortest_form(value):
+def test_numbers_in_their_shortest_form(value):
     check(repr(value))
 
 
@@ -39,21 +39,21 @@ def test_shortest_form(value):
 @example("2.2250738585072011e-308")
 @example("179769313486231580793e289")
 @example("0.500000000000000166533453693773481063544750213623046875")
-def test_any_form(text):
+def test_numbers_in_any_form(text):
     check(text)
 
 
 @given(st.integers(0, 2**53), st.integers(-5, 5), st.integers(-300, 290))
-def test_halfway_between_two_floats(mantissa, off, power):
+def test_numbers_halfway_between_two_floats(mantissa, off, power):
     check(f"{(2 * mantissa + 1) + 2 * off if mantissa > 5 else 1}e{power}")
 
 
 @pytest.mark.parametrize("text", ["1", "0.1", "-12.5", "123456789.125", "0.12345678901234567", "1e-7", "3.4028235e38"])
-def test_usual_numbers_need_no_help(text):
+def test_usual_numbers_do_not_need_the_slow_conversion(text):
     assert check(text) == numbers.GOOD
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-", ".", "e5", "1e", "1e+", "", "+-1", "0x"])
-def test_not_numbers(text):
+def test_text_that_is_not_a_number(text):
     _, end, kind = convert(np.frombuffer(text.encode() + b"\n" * numbers.PADDING, np.uint8).copy())
     assert kind == numbers.BAD or end < len(text)

@@ -1,4 +1,4 @@
-"""Entries that are read by their shape: every shape, every byte that does not belong, and processors that cannot."""
+"""Entries that are parsed by shape: every shape, every wrong byte, and processors without the instructions."""
 
 import itertools
 import os
@@ -18,7 +18,7 @@ from . import reference
 from .test_svmlight import parsed, write
 
 COUNTS = list(itertools.product(range(1, 10), ("", "-", "+"), range(1, 10), range(10)))
-"""Digits of the index, sign of the value, and its digits before and after the point; some are too many for shapes."""
+"""Digits of the index, sign of the value, and its digits before and after the point; some are too long for shapes."""
 
 
 def entry(rng, counts):
@@ -30,7 +30,7 @@ def entry(rng, counts):
 
 @pytest.fixture(scope="module")
 def all_shapes():
-    """Lines on which every shape follows another one, one of its own, and one that is too long."""
+    """Lines in which every shape follows another shape, the same shape, and an entry that is too long."""
     rng = random.Random(0)
     lines = []
     for counts in rng.sample(COUNTS, len(COUNTS)):
@@ -40,16 +40,16 @@ def all_shapes():
 
 
 @pytest.mark.slow
-def test_every_shape(tmp_path, all_shapes):
+def test_every_shape_is_read(tmp_path, all_shapes):
     path, expected = write(tmp_path, all_shapes), reference.svmlight(all_shapes.encode())
     assert parsed(path) == expected
-    assert parsed(path, batch_bytes=100) == expected  # each line on its own
+    assert parsed(path, batch_bytes=100) == expected  # each line separately
 
 
 @pytest.mark.parametrize("options", [{}, {"bits": 10}, {"one_based": True}], ids=["plain", "hashed", "one-based"])
 @pytest.mark.parametrize("frozen", [False, True])
-def test_the_same_number_written_longer_is_the_same(tmp_path, options, frozen):
-    """Zeros before an index and behind a fraction make an entry too long for shapes, and change nothing."""
+def test_longer_spellings_give_the_same_numbers(tmp_path, options, frozen):
+    """Zeros before an index and after a fraction make an entry too long for shapes; the value is the same."""
     rng = np.random.default_rng(0)
     encoder = None
     if frozen:
@@ -71,7 +71,7 @@ def test_the_same_number_written_longer_is_the_same(tmp_path, options, frozen):
 
 
 def read_line(text, room):
-    """The entries of one line, from the compiled parser itself; None if it is refused."""
+    """The entries of one line, directly from the compiled parser; None if the line is refused."""
     settings, report = np.array([0, COLUMN_LIMIT, 0, 0, 1], np.int64), np.zeros(7, np.int64)
     padded = np.frombuffer(text + b"\n" * (PADDING + 1), np.uint8)
     parse_svmlight(padded, len(text) + 1, *room, settings, report)
@@ -80,8 +80,8 @@ def read_line(text, room):
     return None if status != OK else list(zip(room[1][:entries].tolist(), room[2][:entries].tolist()))
 
 
-def test_every_byte_at_every_place():
-    """After an entry of some shape, one in which a single byte is another: it must not be taken for one that fits."""
+def test_every_wrong_byte_at_every_position():
+    """After a good entry, an entry with one wrong byte must not be accepted as a shape."""
     rng = random.Random(0)
     room = _arrays(200)
     refused = 0
@@ -89,7 +89,7 @@ def test_every_byte_at_every_place():
         good, other = (entry(rng, counts).encode() for _ in range(2))
         for place, byte in itertools.product(range(len(other) + 1), range(256)):
             text = b"1 " + good + b" " + other[:place] + bytes([byte]) + other[place + 1 :] + b" 999999999:1"
-            if byte in b"\neE":  # these make two lines, or a number that may be left to Python
+            if byte in b"\neE":  # these make two lines, or a number that Python may convert
                 continue
             try:
                 ((_, expected),) = reference.svmlight(text)
@@ -102,8 +102,8 @@ def test_every_byte_at_every_place():
 
 
 @pytest.mark.slow
-def test_without_the_instructions(tmp_path, all_shapes):
-    """A processor that cannot move bytes about reads the same, digit by digit."""
+def test_processors_without_the_instructions(tmp_path, all_shapes):
+    """A processor without byte shuffling reads the same values, digit by digit."""
     path = write(tmp_path, all_shapes)
     code = """if True:
         import sys

@@ -1,4 +1,4 @@
-"""Files, globs, pipes and compression; and everything that can be wrong with a file as a whole."""
+"""Files, globs, pipes and compression, and errors that concern a whole file."""
 
 import gzip
 import io
@@ -40,7 +40,7 @@ def test_compression_is_found_by_content(tmp_path):
         assert (y == expected[1]).all()
 
 
-def test_many_files_are_one(tmp_path):
+def test_several_files_are_read_as_one(tmp_path):
     for k in range(3):
         (tmp_path / f"part{k}.csv").write_text(f"a,y\n{k},u\n{k + 10},v\n")
     (tmp_path / "part3.csv").write_text("y,a\nw,7\n")
@@ -64,8 +64,8 @@ def test_progress(tmp_path):
         assert seen[0] < seen[-1] == stream.bytes_total
 
 
-def test_a_pipe_is_read_as_it_comes(monkeypatch):
-    """What has arrived is given out while the writer waits."""
+def test_a_pipe_is_read_without_waiting_for_its_end(monkeypatch):
+    """Lines that have arrived are returned while the writer waits."""
     reader, writer = os.pipe()
     with open(reader, "rb", closefd=True) as file:  # noqa: PTH123
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(file.raw)))
@@ -93,7 +93,7 @@ def test_compressed_standard_input_in_a_process(tmp_path):
 
 
 @pytest.mark.parametrize("keep", [0.5, 0.9, 0.999])
-def test_truncated_gzip(tmp_path, keep):
+def test_truncated_gzip_is_refused(tmp_path, keep):
     data = gzip.compress(LINES)
     path = tmp_path / "x.svm.gz"
     path.write_bytes(data[: int(keep * len(data))])
@@ -101,7 +101,7 @@ def test_truncated_gzip(tmp_path, keep):
         count(path)
 
 
-def test_broken_gzip(tmp_path):
+def test_broken_gzip_is_refused(tmp_path):
     data = bytearray(gzip.compress(LINES))
     data[len(data) // 2] ^= 0xFF
     (tmp_path / "x.svm.gz").write_bytes(data)
@@ -109,7 +109,7 @@ def test_broken_gzip(tmp_path):
         count(tmp_path / "x.svm.gz")
 
 
-def test_truncated_zstd(tmp_path):
+def test_truncated_zstd_is_refused(tmp_path):
     zstd(tmp_path / "whole", LINES)
     data = (tmp_path / "whole").read_bytes()
     (tmp_path / "x.svm.zst").write_bytes(data[: len(data) // 2])
@@ -131,7 +131,7 @@ def test_long_lines_up_to_the_limit(tmp_path, monkeypatch):
     assert caught.value.line == 1001
 
 
-def test_a_quote_that_is_never_closed(tmp_path, monkeypatch):
+def test_the_error_for_an_open_quote_of_a_large_file(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "LINE_LIMIT", 1 << 16)
     path = tmp_path / "x.csv"
     path.write_bytes(b"a,b,y\n" + b'1,"u",0\n' * 50000 + b'2,"v,1\n' + b"3,w,0\n" * 50000)
@@ -160,26 +160,26 @@ print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM"
 
 @pytest.mark.parametrize("name", ["x.svm", "x.csv", "x.tsv", "x.vw", "x.jsonl", "x"])
 @pytest.mark.parametrize("content", [b"", b"\n\n"])
-def test_empty_files(tmp_path, name, content):
+def test_empty_files_are_refused(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadData, match=name):
         count(tmp_path / name)
 
 
-def test_a_header_and_nothing_else(tmp_path):
+def test_a_file_with_only_a_header_is_refused(tmp_path):
     (tmp_path / "x.csv").write_bytes(b"a,b,y\n")
     with pytest.raises(BadData, match="rows"):
         count(tmp_path / "x.csv", header=True)
 
 
-def test_folders_and_files_that_are_not_there(tmp_path):
+def test_folders_and_missing_files_are_refused(tmp_path):
     with pytest.raises(BadData, match="this is a folder"):
         open_stream(tmp_path)
     with pytest.raises(BadData, match="none of this name"):
         open_stream(tmp_path / "nothing")
     with pytest.raises(BadData, match="No file matches"):
         open_stream(str(tmp_path / "*.csv"))
-    with pytest.raises(BadData, match="No file was named"):
+    with pytest.raises(BadData, match="No file was given"):
         open_stream([])
 
 
@@ -189,7 +189,7 @@ def test_no_permission(tmp_path):
         open_stream(path)
 
 
-def test_parquet_that_is_none(tmp_path):
+def test_bad_parquet_files_are_refused(tmp_path):
     (tmp_path / "x.parquet").write_bytes(b"hello")
     with pytest.raises(BadData, match="begin with PAR1"):
         open_stream(tmp_path / "x.parquet")
@@ -198,11 +198,11 @@ def test_parquet_that_is_none(tmp_path):
         open_stream(tmp_path / "y.parquet")
 
 
-def test_wrong_family(tmp_path):
+def test_a_wrong_format_is_refused(tmp_path):
     (tmp_path / "x.svm").write_bytes(LINES)
     (tmp_path / "x.csv").write_bytes(b"a,y\n1,2\n")
     stream = open_stream(tmp_path / "x.svm")
-    with pytest.raises(BadData, match="learned from svmlight text"):
+    with pytest.raises(BadData, match="was trained on svmlight text"):
         open_stream(tmp_path / "x.csv", encoder=stream.encoder)
     with pytest.raises(BadData, match="`format` must be one of"):
         open_stream(tmp_path / "x.csv", format="xml")
@@ -216,7 +216,7 @@ def test_stopping_early_leaves_no_thread(tmp_path):
     assert threading.active_count() == before
 
 
-def test_light_imports(tmp_path):
+def test_reading_imports_no_heavy_library(tmp_path):
     (tmp_path / "x.svm").write_bytes(LINES)
     code = (
         f"import sys; from rosenblatt.data import open_stream; list(open_stream({str(tmp_path / 'x.svm')!r})); "
@@ -229,15 +229,15 @@ def test_light_imports(tmp_path):
 
 
 @pytest.mark.parametrize("batch_bytes", [0, -1])
-def test_batches_of_no_bytes(tmp_path, batch_bytes):
+def test_batches_must_have_at_least_1_byte(tmp_path, batch_bytes):
     (tmp_path / "x.svm").write_bytes(LINES)
     with pytest.raises(ValueError, match="`batch_bytes` must be at least 1; got"):
         open_stream(tmp_path / "x.svm", batch_bytes=batch_bytes)
 
 
 @pytest.mark.parametrize("borrowed", range(-1, 4))
-def test_arrays_are_used_again_only_when_nobody_holds_them(monkeypatch, borrowed):
-    """Whatever references Python itself counts: 3.14 counts fewer for a call than those before it."""
+def test_arrays_are_reused_only_without_other_references(monkeypatch, borrowed):
+    """Independent of the references that Python itself counts: 3.14 counts fewer for a call than earlier versions."""
     count = sys.getrefcount
     monkeypatch.setattr(sys, "getrefcount", lambda array: count(array) - borrowed)
     spare = sources.Spare(lambda size: (np.empty(size), np.empty(size)))
@@ -264,7 +264,7 @@ def test_byte_order_mark(tmp_path, batch_bytes):
     ("text", "line"),
     [('a,b,y\n1,2,0\n2,"v,1\n3,w,0\n', 3), ('a,y\n1,u\n2,"v\n3,w\n', 3), ('a,y\n1,"u\nv"\n2,"w""', 4)],
 )
-def test_a_quote_that_the_file_does_not_close(tmp_path, text, line):
+def test_an_open_quote_is_refused(tmp_path, text, line):
     (tmp_path / "x.csv").write_text(text)
     for batch_bytes in (1, 1 << 20):
         with pytest.raises(BadData, match="A quote must be closed") as caught:
@@ -272,7 +272,7 @@ def test_a_quote_that_the_file_does_not_close(tmp_path, text, line):
         assert caught.value.line == line
 
 
-def test_errors_of_others_end_with_one_stop(tmp_path):
+def test_messages_of_other_libraries_end_with_one_full_stop(tmp_path):
     (tmp_path / "x.parquet").write_bytes(b"PAR1 and then nothing of use")
     with pytest.raises(BadData) as caught:
         open_stream(tmp_path / "x.parquet")

@@ -1,4 +1,4 @@
-"""svmlight text: against a slow reference, against scikit-learn, and what must be refused."""
+"""svmlight text: compared with a slow reference and with scikit-learn, and errors."""
 
 import io
 
@@ -92,7 +92,7 @@ def test_long_unsorted_rows(tmp_path):
 
 @pytest.mark.parametrize("pattern", [b" 5:1 6:2 7:3", b" 7:3 6:2 5:1", b" 5:1"])
 def test_a_long_row_that_repeats_its_columns(tmp_path, pattern):
-    """A million entries; sorting by halves was led astray by such rows, and took minutes."""
+    """A million entries; a quicksort took minutes on such rows."""
     count = 1 << 20
     (batch,) = open_stream(write(tmp_path, b"1" + pattern * count + b"\n"), threads=1)
     assert batch.rows.values.tolist() == sorted(v * count for v in (1.0, 2.0, 3.0)[: batch.rows.values.size])
@@ -136,7 +136,7 @@ def test_many_labels(tmp_path):
     assert y.tolist() == [k % 1000 for k in range(5000)]
 
 
-def test_batches_tell_their_lines(tmp_path):
+def test_batches_know_their_line_numbers(tmp_path):
     path = write(tmp_path, "# a comment\n" + "1 1:1\n\n" * 50)
     first = [batch.first_line for batch in open_stream(path, batch_bytes=64)]
     assert first[0] == 1
@@ -183,7 +183,7 @@ def test_the_first_bad_line_is_named(tmp_path, first, second):
     assert caught.value.line == 2
 
 
-def test_an_index_that_is_too_long_to_be_hashed(tmp_path):
+def test_an_index_that_is_too_long_is_refused(tmp_path):
     (batch,) = open_stream(write(tmp_path, f"1 {'9' * 19}:1\n"), bits=10)
     assert batch.rows.values.tolist() == [1.0]
     with pytest.raises(BadData, match=r"up to 19 digits; got '9{20}:1'") as caught:
@@ -191,13 +191,13 @@ def test_an_index_that_is_too_long_to_be_hashed(tmp_path):
     assert "--bits" not in caught.value.message
 
 
-def test_index_zero_where_features_count_from_one(tmp_path):
+def test_index_0_is_refused_where_features_count_from_1(tmp_path):
     with pytest.raises(BadData, match="at least 1") as caught:
         list(open_stream(write(tmp_path, "1 1:1\n1 0:1\n"), one_based=True))
     assert caught.value.line == 2
 
 
-def test_what_was_good_before_a_bad_line_comes_first(tmp_path):
+def test_examples_before_a_bad_line_are_returned_first(tmp_path):
     path = write(tmp_path, "1 1:1\n" * 1000 + "oops\n")
     batches = iter(open_stream(path, batch_bytes=600, format="svmlight"))
     seen = sum(next(batches).size for _ in range(9))
@@ -235,6 +235,6 @@ def test_bytes_from_standard_input(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("label", ["9007199254740993", "-9007199254740992", "1e300"])
-def test_labels_that_no_float_can_tell_apart(tmp_path, label):
+def test_labels_beyond_exact_floats_are_refused(tmp_path, label):
     with pytest.raises(BadData, match=r"between -2\^53 and 2\^53"):
         list(open_stream(write(tmp_path, f"1 1:1\n{label} 1:1\n")))

@@ -58,7 +58,7 @@ def test_mixed_columns(tmp_path):
 
 @pytest.mark.parametrize("batch_bytes", [1, 40, 100, 10_000])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_batches_of_any_size_give_the_same(tmp_path, batch_bytes, threads):
+def test_batches_of_any_size_give_the_same_rows(tmp_path, batch_bytes, threads):
     path = write(tmp_path, MIXED + '7,clerk,"two\nlines",ham\n' * 30)
     expected = named_rows(open_stream(path))
     stream = open_stream(path, batch_bytes=batch_bytes, threads=threads, interactions=())
@@ -66,7 +66,7 @@ def test_batches_of_any_size_give_the_same(tmp_path, batch_bytes, threads):
     assert len(expected) == 34
 
 
-def test_words_as_scikit_learn_counts_them(tmp_path):
+def test_words_are_counted_as_in_scikit_learn(tmp_path):
     texts = [
         "Win £1000 cash now!!",
         "it's naïve – really",
@@ -86,7 +86,7 @@ def test_words_as_scikit_learn_counts_them(tmp_path):
     assert (X.toarray() == theirs.toarray()[:, order]).all()
 
 
-def test_numbers_alone_are_dense(tmp_path):
+def test_tables_of_numbers_are_dense(tmp_path):
     X, y = rosenblatt.read(write(tmp_path, "a,b,class\n1,0.1,1\n,2e3,0\n-3,NA,1\n"))
     assert isinstance(X, np.ndarray)
     assert X.flags.c_contiguous
@@ -130,7 +130,7 @@ def test_headers_are_found(tmp_path, text, names):
     assert list(open_stream(write(tmp_path, text)).encoder.columns) == names
 
 
-def test_header_can_be_said(tmp_path):
+def test_the_header_can_be_set(tmp_path):
     path = write(tmp_path, "a,b\nc,d\na,d\n")
     assert list(open_stream(path, header=True).encoder.columns) == ["a"]
     assert labels_of(open_stream(path, header=False)) == ["b", "d", "d"]
@@ -147,7 +147,7 @@ def test_types_can_be_set(tmp_path):
         open_stream(path, types={"zap": "number"})
 
 
-def test_quotes_in_tsv_that_enclose_nothing(tmp_path):
+def test_quotes_inside_tsv_fields(tmp_path):
     path = write(tmp_path, 'ham\t"Hi there\nspam\tsay "yes"\nham\t"quoted"\n', "x.tsv")
     X, y = rosenblatt.read(path, label=0, header=False, types={"1": "words"})
     assert X.shape == (3, 5)
@@ -195,7 +195,7 @@ def test_standardisation_of_sparse_text_is_refused(tmp_path):
         open_stream(write(tmp_path, "1 1:1\n", "x.svm"), standardize=True)
 
 
-def test_the_next_file(tmp_path):
+def test_a_later_file_with_the_same_encoder(tmp_path):
     stream = open_stream(write(tmp_path, MIXED))
     list(stream)
     encoder = Encoder.from_json(json.loads(json.dumps(stream.encoder.to_json())))
@@ -210,7 +210,7 @@ def test_the_next_file(tmp_path):
         open_stream(write(tmp_path, "age,text\n1,free\n", "z.csv"), encoder=encoder, labelled=False)
 
 
-def test_the_next_file_without_header_or_label(tmp_path):
+def test_a_later_file_without_header_or_label(tmp_path):
     stream = open_stream(write(tmp_path, "x,1,m\ny,2,f\n"), label=0)
     list(stream)
     stream.encoder.freeze()
@@ -227,7 +227,7 @@ def test_hashing(tmp_path):
     assert stream.encoder.n_features == 1 << 22
     assert len(stream.encoder.to_json()["vocabulary"]) == 0
     for bits in (0, 31, 99):
-        with pytest.raises(ValueError, match="`bits` must lie between 1 and 30"):
+        with pytest.raises(ValueError, match="`bits` must be between 1 and 30"):
             open_stream(path, bits=bits)
 
 
@@ -328,23 +328,23 @@ def test_bad_json_is_named(tmp_path, text, complaint):
     assert caught.value.line == 2
 
 
-def test_missing_label_column(tmp_path):
+def test_a_missing_label_column_is_named(tmp_path):
     with pytest.raises(BadData, match=r"one of the columns a, b, c, by name or by number from 0; got 'spam'"):
         open_stream(write(tmp_path, "a,b,c\n1,2,3\n"), label="spam")
 
 
-def test_names_that_come_twice(tmp_path):
-    with pytest.raises(BadData, match="'a' comes twice"):
+def test_duplicate_column_names_are_refused(tmp_path):
+    with pytest.raises(BadData, match="'a' occurs twice"):
         open_stream(write(tmp_path, "a,a,y\n1,2,3\n"), header=True)
-    with pytest.raises(BadData, match="The names of columns must differ; 'b' comes twice"):
+    with pytest.raises(BadData, match="The names of columns must be unique; 'b' occurs twice"):
         open_stream(write(tmp_path, "a,b,b,label\n1,2,3,p\n2,3,4,q\n"))
     paths = [write(tmp_path, "a,b,y\n1,2,p\n"), write(tmp_path, "a,b,b,y\n1,2,3,q\n", "z.csv")]
-    with pytest.raises(BadData, match=r"z\.csv, line 1: The names of columns must differ; 'b' comes twice"):
+    with pytest.raises(BadData, match=r"z\.csv, line 1: The names of columns must be unique; 'b' occurs twice"):
         list(open_stream(paths))
 
 
 @pytest.mark.parametrize("first", ["NA,NA,x", ",,x", "yes,yes,y"])
-def test_first_rows_that_repeat_a_value_are_no_header(tmp_path, first):
+def test_a_first_row_with_a_repeated_value_is_no_header(tmp_path, first):
     rest = "yes,no,y\nno,no,x\n" if "yes" in first else "1,2,x\n3,4,y\n"
     assert len(labels_of(open_stream(write(tmp_path, f"{first}\n{rest}")))) == 3
 
@@ -369,7 +369,7 @@ def test_infinity_as_a_word(tmp_path):
 
 @pytest.mark.parametrize("label", [0, 1, 2])
 @pytest.mark.parametrize("width", [1, 4, 8])
-def test_the_next_file_without_header_must_be_as_wide(tmp_path, label, width):
+def test_a_later_file_without_header_must_have_the_same_width(tmp_path, label, width):
     stream = open_stream(write(tmp_path, "1,5,7\n2,6,8\n"), label=label)
     list(stream)
     encoder = Encoder.from_json(json.loads(json.dumps(stream.encoder.to_json())))
@@ -381,12 +381,12 @@ def test_the_next_file_without_header_must_be_as_wide(tmp_path, label, width):
         open_stream(path, encoder=encoder, labelled=False)
 
 
-def test_errors_name_the_option_that_there_is(tmp_path):
+def test_errors_name_an_option_that_exists(tmp_path):
     for name, text in (("x.csv", "a,y\n1,0\nu,1\n"), ("x.jsonl", '{"a": 1, "y": 0}\n{"a": "u", "y": 1}\n')):
         with pytest.raises(BadData, match=r"--types a=category\)"):
             list(open_stream(write(tmp_path, text, name), types={"a": "number"}))
 
 
-def test_one_field(tmp_path):
+def test_a_single_field_has_a_singular_message(tmp_path):
     with pytest.raises(BadData, match="must have 1 field, as the first one has; got 2"):
         list(open_stream(write(tmp_path, "u\nv\nv,w\n"), header=False, labelled=False))

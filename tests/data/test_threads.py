@@ -1,4 +1,4 @@
-"""Work in order by threads that run ahead, the caller among them."""
+"""Threads that work ahead of the caller, with results in order; the caller works, too."""
 
 import threading
 import time
@@ -21,13 +21,13 @@ def readers():
 
 @THREADS
 @pytest.mark.parametrize("count", [0, 1, 2, 50])
-def test_results_come_in_the_order_of_the_units(threads, count):
+def test_results_are_in_the_order_of_the_units(threads, count):
     assert list(_in_order(iter(range(count)), slowly, threads)) == [unit * unit for unit in range(count)]
     assert not readers()
 
 
 @THREADS
-def test_whoever_is_slow_is_not_waited_for_by_the_others(threads):
+def test_all_threads_and_the_caller_work(threads):
     workers = set()
 
     def work(unit):
@@ -42,7 +42,7 @@ def test_whoever_is_slow_is_not_waited_for_by_the_others(threads):
 
 @THREADS
 @pytest.mark.parametrize("where", ["work", "units"])
-def test_an_error_comes_after_what_was_before_it(threads, where):
+def test_an_error_is_raised_after_all_earlier_results(threads, where):
     def units():
         for unit in range(20):
             if where == "units" and unit == 13:
@@ -62,7 +62,7 @@ def test_an_error_comes_after_what_was_before_it(threads, where):
 
 
 @THREADS
-def test_little_is_done_ahead_and_nothing_after_the_caller_has_gone(threads):
+def test_work_ahead_is_limited_and_stops_with_the_caller(threads):
     taken = []
 
     def units():

@@ -1,4 +1,4 @@
-"""VW text: against a slow reference, and what must be refused."""
+"""VW text: compared with a slow reference, and errors."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_many_names(tmp_path):
     assert stream.encoder.find("nothing") == -1
 
 
-def test_hashed_features_are_where_they_were(tmp_path):
+def test_hashed_features_keep_their_positions(tmp_path):
     path = write(tmp_path, "1 |a x y z\n-1 |b x\n")
     (exact,) = open_stream(path)
     (hashed,) = open_stream(path, bits=20)
@@ -103,7 +103,7 @@ def test_interactions_of_namespaces(tmp_path):
     assert batch.rows.values.tolist() == [1.0, 2.0, 1.0, 2.0, 1.0, 1.0]
 
 
-def test_frozen_and_saved(tmp_path):
+def test_a_saved_encoder_ignores_unknown_features(tmp_path):
     stream = open_stream(write(tmp_path, "1 |f a b\n-1 |f c\n"))
     list(stream)
     encoder = Encoder.from_json(stream.encoder.to_json())

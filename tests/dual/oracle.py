@@ -1,4 +1,4 @@
-"""The published algorithms in plain NumPy, one example at a time, to compare the engine with."""
+"""The published algorithms in plain NumPy, one example at a time, as a reference for the engine."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ def mistaken(score, sign, on_zero):
 
 
 def step(scores, y, scheme, on_zero):
-    """What each class adds of the example, or None if there is no mistake."""
+    """Multiple of the example that each class adds, or None if there is no mistake."""
     classes = len(scores)
     tau = np.zeros(classes)
     if classes == 1 or scheme == "ovr":
@@ -86,7 +86,7 @@ class Run:
 
 
 def dual_perceptron(gram, y, classes, scheme="max", on_zero="update", orders=None):
-    """The dual algorithm of the notes: a coefficient per example and class, only kernel values used."""
+    """The dual algorithm of the lecture notes: a coefficient per example and class; uses only kernel values."""
     run = Run(gram)
     dual = np.zeros((len(y), 1 if classes <= 2 else classes))
     for order in orders if orders is not None else [range(len(y))]:

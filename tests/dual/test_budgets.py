@@ -1,4 +1,4 @@
-"""Budgeted machines against their papers, one example at a time in plain NumPy."""
+"""Budgeted machines compared with their papers, one example at a time in plain NumPy."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def random_eviction(gram, y, budget, classes, scheme, seed):
 
 
 def forgetron(gram, y, budget):
-    """Two classes, k(x, x) = 1, as in the paper; the oldest row first."""
+    """Two classes, k(x, x) = 1, as in the paper; removes the oldest row first."""
     slots, sigma, Q, M = [], [], 0.0, 0
     sign = 2 * y - 1
     f = lambda i: sum(s * sign[j] * gram[i, j] for s, j in zip(sigma, slots, strict=True))  # noqa: E731
@@ -125,7 +125,7 @@ def test_the_support_set_never_exceeds_the_budget(seed, budget, block_size, clas
     classes=st.integers(2, 4),
     scheme=st.sampled_from(["max", "all", "ovr"]),
 )
-def test_random_eviction_is_the_paper_at_any_block_size(seed, budget, block_size, classes, scheme):
+def test_random_eviction_agrees_with_the_paper_at_any_block_size(seed, budget, block_size, classes, scheme):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(-4, 5, size=(45, 2)).astype(float), rng.integers(0, classes, size=45)
     machine = build("random", budget, classes, scheme, seed)
@@ -137,7 +137,7 @@ def test_random_eviction_is_the_paper_at_any_block_size(seed, budget, block_size
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block_size", [1, 7, 100])
-def test_forgetron_is_the_paper(block_size):
+def test_forgetron_agrees_with_the_paper(block_size):
     X, y = rings(90)
     machine = build("forgetron", 8)
     learn(machine, Gaussian(0.7), X, y, block_size)
@@ -148,7 +148,7 @@ def test_forgetron_is_the_paper(block_size):
 
 
 @given(st.floats(1e-6, 1), st.floats(-3, 3), st.floats(0, 5), st.integers(1, 20))
-def test_shrinking_is_the_largest_allowed(sigma, mu, slack, mistakes):
+def test_the_shrinking_factor_is_the_largest_allowed(sigma, mu, slack, mistakes):
     damage = max(15 / 32 * (mistakes - 1) - slack, 0)  # the invariant before a mistake
     phi = shrinking(sigma, mu, damage, mistakes)
     psi = lambda p: (p * sigma) ** 2 + 2 * p * sigma - 2 * p * sigma * p * mu  # noqa: E731
@@ -160,7 +160,7 @@ def test_shrinking_is_the_largest_allowed(sigma, mu, slack, mistakes):
 
 @pytest.mark.parametrize("block_size", [1, 7, 100])
 @pytest.mark.parametrize(("budget", "eta"), [(100, 0.3), (6, 0.3), (6, 0.01)])
-def test_projectron_is_the_paper(block_size, budget, eta):
+def test_projectron_agrees_with_the_paper(block_size, budget, eta):
     X, y = rings(90)
     machine = build("projectron++", budget, eta=eta)
     learn(machine, Gaussian(0.7), X, y, block_size)
@@ -191,7 +191,7 @@ def test_a_budget_that_is_never_reached_changes_nothing(policy):
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
-def test_sparse_rows_give_the_same(policy):
+def test_sparse_rows_give_the_same_machine(policy):
     X, y = rings(80, 3)
     X[np.abs(X) < 0.5] = 0
     dense, sparse = build(policy, 9, 3), build(policy, 9, 3)

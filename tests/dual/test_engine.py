@@ -1,4 +1,4 @@
-"""The blocked engine against the one-by-one oracle."""
+"""The blocked engine compared with the one-by-one oracle."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from rosenblatt.model.scores import predicted_classes
 from tests.dual.oracle import dual_perceptron, step
 from tests.helpers import examples
 
-INTEGER_SCHEMES = ["max", "all", "ovr"]  # the others divide, so their sums round
+INTEGER_SCHEMES = ["max", "all", "ovr"]  # the others divide, so their sums are rounded
 
 
 @st.composite
@@ -78,7 +78,7 @@ def test_blocks_make_the_mistakes_of_the_one_by_one_algorithm(p):
     st.sampled_from(sorted(SCHEMES)),
     st.sampled_from(sorted(ON_ZERO)),
 )
-def test_one_correction_is_that_of_the_definition(scores, y, scheme, on_zero):
+def test_one_correction_agrees_with_the_definition(scores, y, scheme, on_zero):
     y %= max(len(scores), 2)
     tau = np.empty(len(scores))
     wrong = correction(np.array(scores, dtype=float), y, int(SCHEMES[scheme]), int(ON_ZERO[on_zero]), tau)
@@ -101,7 +101,7 @@ def test_dividing_schemes_on_data_without_ties(scheme):
 
 @given(problems(), st.integers(0, 99))
 @examples(100)
-def test_every_readout_is_that_of_the_definition(p, seed):
+def test_every_readout_agrees_with_the_definition(p, seed):
     machine, kernel, _ = run_engine(p)
     oracle = run_oracle(p)
     new = np.random.default_rng(seed).integers(-4, 5, size=(9, p["X"].shape[1])).astype(float)
@@ -125,7 +125,7 @@ def test_sparse_rows_and_float32_change_nothing(p):
 
 
 @given(problems())
-def test_a_stream_is_the_first_pass(p):
+def test_a_stream_equals_the_first_pass(p):
     p["orders"] = [np.arange(len(p["y"]))]
     expected = run_engine(p)[0]
     machine = Machine(SCHEMES[p["scheme"]], ON_ZERO[p["on_zero"]], columns_for(p["classes"]))

@@ -1,4 +1,4 @@
-"""Kernel functions against scikit-learn's, on dense and sparse blocks."""
+"""Kernel functions compared with those of scikit-learn, on dense and sparse blocks."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ EXPECTED = {
 @pytest.mark.parametrize("left", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("right", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_kernels(name, left, right, dtype):
+def test_kernels_agree_with_scikit_learn(name, left, right, dtype):
     kernel = make_kernel(name, degree=3, gamma=0.5, coef0=2.0)
     values = kernel(Block.of(left(A.astype(dtype))), Block.of(right(B.astype(dtype))))
     assert values.dtype == np.float64
@@ -55,7 +55,7 @@ def test_a_gaussian_of_float32_rows_far_from_the_origin():
     assert np.allclose(values, exact, atol=1e-8)
 
 
-def test_precomputed_picks_columns():
+def test_precomputed_selects_columns():
     K = RNG.normal(size=(6, 6))
     rows = Block.of(K)
     assert np.array_equal(Precomputed()(rows.take([1, 2]), rows.take([5, 0])), K[[1, 2]][:, [5, 0]])
@@ -72,17 +72,17 @@ def test_precomputed_picks_columns():
         ({"coef0": np.inf}, "`coef0`"),
     ],
 )
-def test_bad_parameters(arguments, words):
+def test_bad_parameters_are_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         make_kernel(**{"kernel": "poly", **arguments})
 
 
-def test_a_user_kernel_of_the_wrong_shape():
+def test_a_user_kernel_of_the_wrong_shape_is_refused():
     with pytest.raises(ValueError, match=r"shape \(7, 4\); got shape \(7,\)"):
         make_kernel(lambda X, Z: X[:, 0])(Block.of(A), Block.of(B))
 
 
-def test_gamma_words():
+def test_the_choices_of_gamma():
     assert resolve_gamma("poly", None, A) == 1.0
     assert resolve_gamma("rbf", None, A) == 1 / 5
     assert np.isclose(resolve_gamma("rbf", "scale", A), 1 / (5 * A.var()))
@@ -92,7 +92,7 @@ def test_gamma_words():
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
-def test_a_row_store_grows_and_is_cut_back(layout):
+def test_a_row_store_grows_and_shrinks(layout):
     store = RowStore()
     for start in range(0, 6, 2):
         store.append(Block.of(layout(A[start : start + 2]), np.arange(start, start + 2)))

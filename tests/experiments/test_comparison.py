@@ -1,4 +1,4 @@
-"""`compare`: fair, repeatable, and equal to what the estimators do by themselves."""
+"""`compare` is fair, repeatable, and agrees with the estimators themselves."""
 
 import ast
 import json
@@ -25,7 +25,7 @@ def data(n=400, classes=2):
 
 
 @pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_it_counts_what_the_estimators_do(classes):
+def test_the_counts_agree_with_the_estimators(classes):
     X, y = data(classes=classes)
     result = compare(X, y, repeats=3, contenders=FEW, prefix=0.25)
     assert result.scored == 300
@@ -48,7 +48,7 @@ def test_it_counts_what_the_estimators_do(classes):
         assert found["PA-I"].chosen[number] == {"C": best}
 
 
-def test_the_settings_do_not_depend_on_what_is_scored():
+def test_the_settings_do_not_depend_on_the_scored_examples():
     X, y = data()
     other = y.copy()
     other[40:] = 1 - other[40:]
@@ -59,7 +59,7 @@ def test_the_settings_do_not_depend_on_what_is_scored():
 
 
 @pytest.mark.slow
-def test_it_is_repeatable_on_any_number_of_threads_and_for_sparse_rows():
+def test_results_do_not_depend_on_threads_or_sparsity():
     X, y = data()
     results = [
         compare(X, y, repeats=4, seed=3, threads=1), compare(X, y, repeats=4, seed=3, threads=4),
@@ -72,8 +72,8 @@ def test_it_is_repeatable_on_any_number_of_threads_and_for_sparse_rows():
     assert means == sorted(means)
 
 
-def test_a_learner_says_itself_what_is_tried():
-    """Without an entry in the list of those with a name of their own, as for a new learner."""
+def test_a_learner_declares_its_own_grid():
+    """Without an entry in the list of learners with a name, as for a new learner."""
     program = (
         "import sys, rosenblatt.experiments as e, rosenblatt.experiments.comparison as c\n"
         "assert 'sklearn' not in sys.modules\n"
@@ -97,7 +97,7 @@ def test_more_passes():
     assert once.standings[0].rates[0] != thrice.standings[0].rates[0]
 
 
-def test_what_it_looks_like():
+def test_the_forms_of_the_result():
     X, y = data()
     result = compare(X, np.array(["no", "yes"])[y], repeats=2, contenders=FEW)
     lines = str(result).splitlines()
@@ -112,7 +112,7 @@ def test_what_it_looks_like():
     assert [label.get_text() for label in display.ax_.get_yticklabels()][-1] == result.standings[0].name
 
 
-def test_wide_data_leaves_whole_matrices_out():
+def test_full_matrices_are_skipped_for_wide_data():
     rng = np.random.default_rng(0)
     X, y = csr(rng.normal(size=(30, 300)) * (rng.random((30, 300)) < 0.05)), np.arange(30) % 2
     result = compare(X, y, repeats=1)
@@ -121,15 +121,15 @@ def test_wide_data_leaves_whole_matrices_out():
     whole = Contender("whole", "AROW", {"covariance": "full"})
     mixed, alone = (compare(X, y, repeats=1, contenders=chosen) for chosen in ([*FEW, whole], [whole]))
     assert mixed.skipped == ["whole: a matrix for 300 features"]
-    assert "whole" in [one.name for one in alone.standings], "who names nothing else wants them"
+    assert "whole" in [one.name for one in alone.standings], "requested explicitly, it is run"
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"prefix": 0}, "`prefix` of compare must lie between 0 and 1; got 0"), ({"repeats": 0}, "`repeats` must be a whole"),
+    [({"prefix": 0}, "`prefix` of compare must be between 0 and 1; got 0"), ({"repeats": 0}, "`repeats` must be a whole"),
      ({"passes": 1.5}, "`passes` must be a whole")],
 )  # fmt: skip
-def test_wrong_arguments(wrong, message):
+def test_wrong_arguments_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         compare(*data(), **wrong)
     with pytest.raises(ValueError, match="10 examples of 2 classes"):

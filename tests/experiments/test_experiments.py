@@ -1,4 +1,4 @@
-"""The experiments agree with the theorems that they show."""
+"""The experiments agree with their theorems."""
 
 import numpy as np
 import pytest
@@ -49,14 +49,14 @@ def test_seeds_change_the_panel_and_the_votes():
     assert (next(one.chunks(5))[0] != next(other.chunks(5))[0]).any()
 
 
-def test_streaming_makes_the_mistakes_of_one_call():
+def test_streaming_makes_the_same_mistakes_as_one_call():
     X, y, _ = committee_examples(300, 5, 400, random_state=2)
     model = Perceptron(fit_intercept=False).partial_fit(X.astype(float), y, classes=[-1, 1])
     assert committee_mistakes(300, 5, 400, 2, learners=("perceptron",)) == {"perceptron": model.mistakes_}
 
 
 @pytest.mark.parametrize("panel", [5, 9])
-def test_both_stay_within_their_bounds(panel):
+def test_perceptron_and_winnow_stay_within_their_bounds(panel):
     curves = committee_curves((50, 1000), panel=panel, examples=3000, n_seeds=4)
     assert curves.holds
     assert (curves.winnow[1] < curves.perceptron[1]).all()
@@ -89,7 +89,7 @@ def test_winnow_stays_within_its_bound_with_a_hundred_thousand_experts(seed):
             lambda: distance_concentration(distribution="cauchy"),
             "`distribution` must be 'uniform' or 'normal'; got 'cauchy'",
         ),
-        (lambda: separable_examples(1.5), "`margin` must lie between 0 and 1; got 1.5"),
+        (lambda: separable_examples(1.5), "`margin` must be between 0 and 1; got 1.5"),
         (lambda: losses_along([[1.0]], [1], [0, 0], [0, 1]), "`y` must hold two classes; got 1"),
         (
             lambda: losses_along([[1.0], [2.0]], [0, 1], [0], [0, 1]),
@@ -102,16 +102,16 @@ def test_winnow_stays_within_its_bound_with_a_hundred_thousand_experts(seed):
         ),
         (
             lambda: squeeze_curves([[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, -1, -1, 1]),
-            "The examples must be separable, because the squeeze needs a comparator; they are inseparable",
+            "The examples must be separable, because the squeeze needs a separator; they are inseparable",
         ),
     ],
 )
-def test_errors_say_what_is_wrong(call, said):
+def test_errors_name_the_parameter(call, said):
     with pytest.raises(ValueError, match=said):
         call()
 
 
-# ---- the others ----
+# ---- other experiments ----
 
 
 def test_distances_concentrate():
@@ -127,7 +127,7 @@ def test_distances_concentrate():
 
 
 @pytest.mark.parametrize("gamma", [0.3, 0.01])
-def test_examples_have_the_margin_asked_for(gamma):
+def test_examples_have_the_requested_margin(gamma):
     X, y, u = separable_examples(gamma, 60, 4, random_state=3)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0)
     np.testing.assert_allclose(margin(u, X, y), gamma, rtol=1e-9)
@@ -174,7 +174,7 @@ def test_the_losses_along_a_direction():
 
 
 @pytest.mark.parametrize("learner", [Perceptron, AveragedPerceptron])
-def test_the_losses_of_each_epoch_are_those_of_fit(learner):
+def test_the_losses_of_each_epoch_agree_with_fit(learner):
     X, y, _ = separable_examples(0.02, 100, 5)
     curves = losses_per_epoch(X, y, 4, learner(random_state=7))
     assert curves.places.tolist() == [0, 1, 2, 3, 4]
@@ -185,7 +185,7 @@ def test_the_losses_of_each_epoch_are_those_of_fit(learner):
         np.testing.assert_allclose(curves.criterion[epoch], np.maximum(0, -signed).mean())
 
 
-def test_a_learner_with_nothing_left_to_learn_stops():
+def test_a_learner_without_mistakes_stops():
     curves = losses_per_epoch([[1.0], [-1.0]], [1, 0], 50)
     assert len(curves.places) < 10
     assert curves.zero_one[-1] == curves.criterion[-1] == 0

@@ -11,7 +11,7 @@ import pytest
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))), None
 )
-# Chromium would otherwise look for its maker's hosts at every start.
+# Without these options Chromium contacts hosts of Google at every start.
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -49,7 +49,7 @@ def chromium() -> Iterator[Any]:
 
 
 def open_lab(context: Any, address: str, width: int = 1440, height: int = 900) -> Any:
-    """The lab's page, with its first run on it; `page.problems` collects what went wrong in it."""
+    """The page of the lab with its first run; `page.problems` collects errors in the page."""
     page = context.new_page()
     page.set_viewport_size({"width": width, "height": height})
     page.problems = []
@@ -61,10 +61,10 @@ def open_lab(context: Any, address: str, width: int = 1440, height: int = 900) -
 
 
 def _is_problem(said: Any) -> bool:
-    """Chromium also logs every request that was answered with a refusal, which is what some tests ask for."""
+    """Whether a message is an error of the page; Chromium also logs refused requests, which some tests make on purpose."""
     return said.type in ("error", "warning") and "status of 422" not in said.text
 
 
 def idle(page: Any) -> None:
-    """Wait until nothing is being computed."""
+    """Wait until no computation is running."""
     page.evaluate("() => lab.idle()")

@@ -1,4 +1,4 @@
-"""Tables that people paste: columns, labels, projections, and what is wrong with them."""
+"""Pasted tables: columns, labels, projections, and errors."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_header_and_words():
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_separators_ends_and_the_mark_of_spreadsheets(separator, end):
+def test_separators_line_ends_and_byte_order_marks(separator, end):
     text = "\ufeff" + separator.join(["1", "2", "1"]) + end + separator.join(["2", "1", "-1"]) + end
     found = read(text)
     assert (found["X"], found["y"], found["columns"]) == ([[1, 2], [2, 1]], [1, -1], ["x1", "x2", "y"])
@@ -67,7 +67,7 @@ def test_a_column_with_an_infinite_number_is_not_offered():
         ("only words", {}, "at least two columns"),
         ("a,b,c\n1,2,x\n1,2\n", {}, "line 3: A row must have 3 fields"),
         ('a,b,c\n1,2,x\n1,"2,x\n', {}, "line 3: A row must have 3 fields"),
-        ("a,a,c\n1,2,x\n", {}, "'a' comes twice"),
+        ("a,a,c\n1,2,x\n", {}, "'a' occurs twice"),
         ("a,b,c\nx,y,z\n", {}, "between 1 and 200 columns of numbers"),
         ("a,b,c\n1,,z\n", {"columns": ["b"]}, "'b' does not"),
         ("\0\1\2", {}, "must be text"),
@@ -78,6 +78,6 @@ def test_a_column_with_an_infinite_number_is_not_offered():
         ("a,b,c\n" + "1,2,3\n" * 5001, {}, "at most 5,000 points"),
     ],
 )
-def test_what_is_wrong_is_named(text, wish, words):
+def test_errors_name_the_problem(text, wish, words):
     with pytest.raises(RequestError, match=words):
         read(text, **wish)

@@ -1,4 +1,4 @@
-"""The page in a real browser: what a visitor does, and what is then to be seen."""
+"""The page in a real browser: actions of a visitor and their visible results."""
 
 import json
 import threading
@@ -42,7 +42,7 @@ def page(context, address):
 
 @pytest.fixture(scope="module")
 def kept_page(context, address):
-    """One page for all tests that choose their data and their learner before anything else."""
+    """One page for all tests that begin by choosing data and learner."""
     made = open_lab(context, address)
     yield made
     made.close()
@@ -56,7 +56,7 @@ def used_page(kept_page):
 
 def choose(page, name):
     page.get_by_role("combobox", name="Data").select_option(name)
-    # The choice sends its request before it computes.
+    # Choosing sends the request before it computes.
     page.wait_for_timeout(100)
     page.evaluate(
         "async name => { while (lab.data.preset?.name !== name) await new Promise(done => setTimeout(done, 20)) }", name
@@ -75,7 +75,7 @@ def points(page):
 
 
 def at(page, x, y):
-    """A point of the plane as a place on the screen."""
+    """The screen position of a point of the plane."""
     box = page.locator("svg.plane").bounding_box()
     u, v = page.evaluate("([x, y]) => [lab.plane.px(x) / 800, lab.plane.py(y) / 600]", [x, y])
     return box["x"] + u * box["width"], box["y"] + v * box["height"]
@@ -95,7 +95,7 @@ class TestWorkedExamples:
         assert [json.loads(row[1]) for row in rows] == weights
         assert [float(row[2].rpartition("=")[2]) for row in rows[:-1]] == case["scores"]
         assert [row[3] for row in rows[:-1]] == ["no" if wrong else "yes" for wrong in case["mistake"]]
-        # What was added, with its sign, is what changed.
+        # The signed update equals the change.
         for row, before, after in zip(rows, weights, weights[1:], strict=False):
             change = (np.array(after) - before).tolist()
             if row[4] == "none":
@@ -226,7 +226,7 @@ class TestData:
         assert np.shape(points(page)) == (4, width)
         assert page.evaluate("() => lab.run.total") >= 4
 
-    def test_a_broken_csv_loses_nothing(self, page):
+    def test_a_broken_csv_keeps_the_old_data(self, page):
         before = points(page)
         self.drop(page, "broken.csv", "a,b,c\n1,2,x\n3,4\n")
         message = page.locator("dialog.csv .error")
@@ -268,7 +268,7 @@ class TestLearners:
         page.get_by_label("C", exact=True).press("Enter")
         page.get_by_text("must be a number; got “much”").wait_for()
 
-    def test_last_average_and_vote_are_those_of_the_learners(self, used_page):
+    def test_last_average_and_vote_agree_with_the_learners(self, used_page):
         page = used_page
         choose(page, "noisy")
         page.get_by_role("combobox", name="Learner").select_option("voted")
@@ -282,10 +282,10 @@ class TestLearners:
             for model in (rosenblatt.Perceptron, rosenblatt.AveragedPerceptron, rosenblatt.VotedPerceptron)
         ]
         assert told[:2] == wrong[:2]
-        # The vote is painted cell by cell: a point beside the boundary may lie in a cell of the other side.
+        # The vote is painted cell by cell: a point beside the boundary may be in a cell of the other side.
         assert abs(told[2] - wrong[2]) <= 2
 
-    def test_kernel_regions_are_those_of_the_learner(self, used_page):
+    def test_kernel_regions_agree_with_the_learner(self, used_page):
         page = used_page
         choose(page, "circles")
         page.get_by_role("button", name="To the end").click()
@@ -334,7 +334,7 @@ class TestProof:
         page.get_by_label("draw it in the plane").uncheck()
         assert page.locator("path.common").count() == 0
 
-    def test_the_separator_is_drawn_when_asked(self, page):
+    def test_the_separator_is_drawn_on_request(self, page):
         assert "Separable" in page.locator(".certificate").inner_text()
         assert page.locator("line.separator").count() == 0
         page.get_by_label("draw it in the plane").check()
@@ -359,7 +359,7 @@ class TestSharing:
         assert not other.problems
         other.close()
 
-    def test_an_address_that_was_cut(self, context, address):
+    def test_a_truncated_address_shows_an_error(self, context, address):
         page = open_lab(context, address + "#eJyrVkrLz1eyUkpKLFKqBQA")
         assert "may be incomplete" in page.locator(".stage .error").inner_text()
         assert len(points(page)) == 24
@@ -391,8 +391,8 @@ class TestSharing:
         assert names["run"].total_mistakes == page.evaluate("() => lab.run.mistakes")
 
 
-def test_by_keyboard_alone(page):
-    """Draw three points, choose a learner, run it to the end: no mouse."""
+def test_the_page_works_with_the_keyboard_only(page):
+    """Draw three points, choose a learner, run it to the end: without a mouse."""
 
     def reach(selector):
         for _ in range(60):
@@ -448,8 +448,8 @@ def test_playing(page):
 
 
 @pytest.mark.parametrize("learner", ["perceptron", "pocket", "kernel"])
-def test_scrubbing_two_thousand_points(page, learner):
-    """The script of a frame takes less than a sixtieth of a second: the least of three tries, as other programs run, too."""
+def test_scrubbing_through_two_thousand_points_is_fast(page, learner):
+    """The script of a frame takes less than 1/60 second: the best of three runs, because other programs run at the same time."""
     page.evaluate(
         "async () => { await lab.usePreset('noisy', {points: 2000, noise: 0.1, seed: 1}); await lab.idle(); }"
     )
@@ -498,12 +498,12 @@ def test_axe_in_dialogs_and_menus(page, name):
 
 
 @pytest.mark.parametrize(("width", "height"), [(360, 740), (820, 1180), (1440, 900), (2560, 1440)])
-def test_nothing_runs_out_of_the_page(context, address, width, height):
+def test_the_page_fits_the_width(context, address, width, height):
     page = open_lab(context, address, width, height)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
     box = page.locator(".transport-play").bounding_box()
     assert 0 <= box["x"] <= width - box["width"]
-    assert box["y"] + box["height"] <= height, "Play is to be seen without scrolling"
+    assert box["y"] + box["height"] <= height, "Play must be visible without scrolling"
     assert box["height"] >= 36
     page.close()
 
@@ -520,13 +520,13 @@ def test_colours_follow_the_system_and_the_button(page):
     page.evaluate("() => localStorage.clear()")
 
 
-def test_a_page_from_elsewhere_gets_nothing(context, address, monkeypatch):
-    """A page of another origin in the same browser: nothing that it asks reaches the library, and it reads nothing."""
+def test_pages_of_other_origins_get_no_answer(context, address, monkeypatch):
+    """A page of another origin in the same browser: its requests do not reach the library, and it cannot read any answer."""
     reached = []
     with Server(0) as other:
         threading.Thread(target=other.serve_forever, daemon=True).start()
         page = context.new_page()
-        # An answer of another server, which has no policy of its own on what its page may ask.
+        # An answer of another server, without a content security policy.
         page.route(
             "**/elsewhere", lambda route: route.fulfill(body="<title>elsewhere</title>", content_type="text/html")
         )

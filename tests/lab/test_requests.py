@@ -1,4 +1,4 @@
-"""What the page is answered: the library's own runs, certificates and data, and a sentence for everything else."""
+"""Answers to the page: runs, certificates and data from the library, and an error message for bad requests."""
 
 import contextlib
 import io
@@ -29,7 +29,7 @@ def weights_after(said):
 
 class TestRun:
     @pytest.mark.parametrize("name", LEARNERS)
-    def test_every_learner_is_the_librarys_own_trace(self, name):
+    def test_the_run_of_every_learner_equals_its_trace(self, name):
         parameters = {"max_iter": 3, "shuffle": True} if name != "batch" else {"max_iter": 3}
         said = answer("run", {"X": X, "y": Y, "algorithm": name, "parameters": parameters})
         run = trace(X, Y, name, **parameters)
@@ -82,7 +82,7 @@ class TestRun:
         assert np.allclose(mean, trace(X, Y, "averaged", **parameters).weights, rtol=1e-12)
         assert answer("run", {"X": X, "y": Y, "algorithm": "margin"})["survivors"] is None
 
-    def test_bands_are_what_a_rule_asks_for(self):
+    def test_bands_are_the_margins_of_the_rules(self):
         for name, parameters, band in (
             ("perceptron", {}, None),
             ("margin", {"b": 2.5}, 2.5),
@@ -119,7 +119,7 @@ class TestRun:
         ({"algorithm": 3}, "learner"),
     ],
 )
-def test_what_cannot_be_run_is_said_in_a_sentence(change, words):
+def test_bad_runs_are_refused_with_a_message(change, words):
     with pytest.raises(RequestError, match=words):
         answer("run", {"X": X, "y": Y, "algorithm": "perceptron"} | change)
 
@@ -166,7 +166,7 @@ class TestPresets:
         assert said["total"] > 0
 
     @pytest.mark.parametrize("margin", [0.02, 0.5, 1.2])
-    def test_separable_keeps_its_distance(self, margin):
+    def test_separable_points_keep_the_margin(self, margin):
         made = answer("preset", {"name": "separable", "options": {"margin": margin, "points": 30, "seed": 3}})
         assert certify(made["X"], made["y"]).status == "separable"
         assert len(made["X"]) == 30
@@ -186,7 +186,7 @@ class TestCertificate:
         assert np.hypot.reduce(u) == pytest.approx(1)
         assert all(y * (u[0] + u[1] * x[0] + u[2] * x[1]) > 0 for x, y in zip(X, Y, strict=True))
 
-    def test_the_common_point_lies_in_both_hulls(self):
+    def test_the_common_point_is_in_both_hulls(self):
         made = answer("preset", {"name": "xor"})
         said = answer("certify", {key: made[key] for key in ("X", "y")})
         points, labels = np.array(made["X"]), np.array(made["y"])
@@ -196,7 +196,7 @@ class TestCertificate:
             total = sum(share for _, share in used)
             assert np.allclose(sum(points[row] * share for row, share in used) / total, said["common"]["point"])
 
-    def test_without_a_bias_the_rows_balance_at_the_origin(self):
+    def test_without_a_bias_the_common_point_is_the_origin(self):
         made = answer("preset", {"name": "cycle"})
         said = answer("certify", {key: made[key] for key in ("X", "y", "parameters")})
         assert said["common"]["kind"] == "origin"
@@ -204,7 +204,7 @@ class TestCertificate:
 
 class TestExport:
     @pytest.mark.parametrize("preset", ["table", "walk", "three", "circles", "committee"])
-    def test_python_code_makes_the_same_run(self, preset):
+    def test_exported_python_code_gives_the_same_run(self, preset):
         made, said = run_of(preset)
         body = {key: made[key] for key in ("X", "y", "classes", "algorithm", "parameters")}
         code = answer("export", body | {"form": "python"})["text"]
@@ -227,7 +227,7 @@ class TestExport:
 
 
 class TestCatalogue:
-    def test_every_learner_shows_what_it_does(self):
+    def test_every_learner_has_code_and_a_description(self):
         assert {"perceptron", "averaged", "voted", "pocket", "batch", "margin", "passive-aggressive", "winnow"} <= set(
             LEARNERS
         )

@@ -1,4 +1,4 @@
-"""The server: on loopback only, for its own page only, and not for requests of any size."""
+"""The server: on loopback only, for its own page only, and with limited sizes of requests."""
 
 import http.client
 import json
@@ -41,7 +41,7 @@ def ask(server, method="POST", path="/api/run", body=None, **headers):
     return answer, said
 
 
-def test_a_run_over_the_wire_is_the_librarys_own_trace(server):
+def test_a_run_over_http_equals_the_trace(server):
     answer, said = ask(server, body={"X": X, "y": Y, "algorithm": "perceptron", "parameters": {"max_iter": 5}})
     run, told = trace(X, Y, max_iter=5), json.loads(said)
     assert answer.status == 200
@@ -49,7 +49,7 @@ def test_a_run_over_the_wire_is_the_librarys_own_trace(server):
     assert told["steps"]["scores"] == [step.scores.tolist() for step in run]
 
 
-def test_files(server):
+def test_the_files_of_the_page_are_served(server):
     for name in ("", *(path.name for path in STATIC.iterdir())):
         answer, said = ask(server, "GET", f"/{name}")
         assert answer.status == 200
@@ -67,7 +67,7 @@ def test_nothing_else_is_served(server, path):
     assert ask(server, "GET", path)[0].status == 404
 
 
-def test_only_loopback_is_listened_on(server):
+def test_the_server_listens_on_loopback_only(server):
     assert server.server_address[0] == "127.0.0.1"
     others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {"127.0.0.1"}
     for address in {*others, "127.0.0.2"}:
@@ -91,7 +91,7 @@ def test_other_origins_are_refused(server, origin):
     assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-def test_requests_of_another_sites_page_are_refused(server):
+def test_cross_site_requests_are_refused(server):
     assert ask(server, path="/api/catalogue", body={}, Sec_Fetch_Site="cross-site")[0].status == 403
     assert ask(server, "GET", "/lab.js", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")[0].status == 403
     assert ask(server, "GET", "/", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0].status == 200
@@ -111,8 +111,8 @@ def test_a_form_of_another_page_cannot_send_json(server):
     assert ask(server, "OPTIONS", "/api/catalogue")[0].status == 501
 
 
-def test_sizes(server):
-    """A length is enough to be refused: nothing of the body is read."""
+def test_large_requests_are_refused(server):
+    """A request is refused by its declared length: the body is not read."""
     answer, said = ask(server, Content_Length=str(LARGEST_REQUEST + 1))
     assert answer.status == 413
     assert "4,000,000" in json.loads(said)["error"]
@@ -123,11 +123,11 @@ def test_sizes(server):
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[" * 100_000, b"\xff\xfe", b"nope"])
-def test_what_is_no_json(server, body):
+def test_bad_json_is_refused(server, body):
     assert ask(server, body=body)[0].status == 400
 
 
-def test_what_cannot_be_run(server):
+def test_a_bad_run_is_refused(server):
     answer, said = ask(server, body={"X": [], "y": []})
     assert answer.status == 422
     assert "at least one point" in json.loads(said)["error"]
@@ -135,7 +135,7 @@ def test_what_cannot_be_run(server):
     assert ask(server, path="/elsewhere", body={})[0].status == 404
 
 
-def test_a_port_that_is_taken_is_named(server):
+def test_a_port_that_is_in_use_is_named(server):
     result = CliRunner().invoke(app, ["lab", "--no-browser", "--port", str(server.port)])
     assert result.exit_code == 1
     assert f"port {server.port} cannot be used" in result.output

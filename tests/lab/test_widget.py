@@ -50,12 +50,12 @@ def widget_class():
     return Widget
 
 
-def test_importing_the_lab_loads_nothing():
+def test_importing_the_lab_imports_no_heavy_library():
     code = "import sys, rosenblatt.lab; print([m for m in ('anywidget', 'numpy', 'sklearn', 'http.server') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_the_bundle_has_no_imports_left():
+def test_the_bundle_has_no_imports():
     text = bundle(STATIC, "widget")
     assert "\nimport " not in text
     assert text.count("\nexport ") == 1
@@ -110,7 +110,7 @@ def test_bad_arguments(widget_class, arguments, settings, words):
 @pytest.mark.slow
 @needs_chromium
 def test_in_a_real_notebook(tmp_path):
-    """marimo, headless: the widget runs, is played, and tells the kernel what was drawn in it."""
+    """marimo, headless: the widget runs, is played, and sends the drawn points to the kernel."""
     notebook = tmp_path / "notebook.py"
     notebook.write_text(NOTEBOOK, encoding="utf-8")
     with socket.socket() as free:

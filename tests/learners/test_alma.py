@@ -20,7 +20,7 @@ def check(model, run):
 @pytest.mark.parametrize(("alpha", "B", "C"), [(0.9, None, math.sqrt(2)), (0.5, None, 0.3), (0.7, 0.2, 1.0)])
 @pytest.mark.parametrize("classes", [2, 3, 7])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_the_published_algorithm(alpha, B, C, classes, fit_intercept):
+def test_agrees_with_the_published_algorithm(alpha, B, C, classes, fit_intercept):
     X, y = blobs(60, 9, classes, seed=1)
     rule = oracles.alma(alpha, math.sqrt(8) / alpha if B is None else B, C)
     run = oracles.learn_shrinking(rule, X, y, classes=classes, bias=fit_intercept, epochs=2)
@@ -38,7 +38,7 @@ def test_many_classes(scheme):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_weights_starts_and_the_average(classes):
+def test_sample_weights_starting_weights_and_the_average(classes):
     X, y = blobs(50, 5, classes, seed=4)
     weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.0], 50)
     W = 0.1 * np.random.default_rng(1).normal(size=(1 if classes == 2 else 3, 6))
@@ -52,7 +52,7 @@ def test_weights_starts_and_the_average(classes):
 
 @examples(30)
 @given(st.integers(0, 10**6), st.sampled_from([0.2, 0.5, 0.9, 1.0]))
-def test_the_bound_on_updates_and_the_margin_that_is_reached(seed, alpha):
+def test_the_bounds_on_updates_and_on_the_margin(seed, alpha):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 4))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -68,7 +68,7 @@ def test_the_bound_on_updates_and_the_margin_that_is_reached(seed, alpha):
     assert ((2 * y - 1) * (X @ w)).min() / np.linalg.norm(w) >= (1 - alpha) * margin - 1e-9
 
 
-def test_parameters():
+def test_wrong_parameters_are_refused():
     with pytest.raises(ValueError, match=r"`alpha` of ALMA must be a number greater than 0 and at most 1; got 1.5\."):
         ALMA(alpha=1.5).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match=r"`B` of ALMA must be None or a number greater than 0; got -1\. None takes"):

@@ -1,4 +1,4 @@
-"""AROW: large steps where it is unsure, small ones where it is sure."""
+"""AROW: large steps for weights of large variance, small steps for weights of small variance."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_many_classes_with_a_diagonal_bit_for_bit(scheme, problem):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("seed", range(4))
-def test_many_classes_with_whole_matrices(scheme, seed):
+def test_many_classes_with_full_matrices(scheme, seed):
     X, y = blobs(50, 6, 4, seed)
     run = oracles.learn_second_order(oracles.arow(0.5), X, y, classes=4, scheme=scheme, epochs=2, full=True)
     check(AROW(r=0.5, multiclass=scheme, covariance="full", max_iter=2, tol=None, shuffle=False).fit(csr(X), y), run)
@@ -74,8 +74,8 @@ def test_the_average(covariance, classes):
 
 @examples(30)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 10.0]))
-def test_the_bound_on_mistakes(seed, r):
-    """The paper's theorem with the full matrix, for the comparator that made the labels, at several lengths."""
+def test_the_bound_on_mistakes_holds(seed, r):
+    """The paper's theorem with the full matrix, for the comparator that made the labels, with several lengths."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(80, 4))
     direction = rng.normal(size=4)
@@ -99,7 +99,7 @@ def test_the_bound_on_mistakes(seed, r):
         assert mistakes <= np.sqrt(r * u @ u + ((A @ u) ** 2).sum()) * np.sqrt(spread + U) + hinge - U + 1e-9
 
 
-def test_by_hand():
+def test_an_example_worked_out_by_hand():
     model = AROW().partial_fit([[1.0, 2.0]], [1], classes=[0, 1])
     assert model.coef_.tolist() == [[1 / 7, 2 / 7]]
     assert model.intercept_.tolist() == [1 / 7]
@@ -107,6 +107,6 @@ def test_by_hand():
     np.testing.assert_allclose([*sigma, *bias], [6 / 7, 3 / 7, 6 / 7])
 
 
-def test_an_example_of_weight_three_is_three_times_the_evidence():
+def test_an_example_of_weight_three_divides_r_by_three():
     once = AROW(r=3.0).partial_fit([[1.0, 2.0]], [1], classes=[0, 1], sample_weight=[3.0])
     assert np.array_equal(once.coef_, AROW(r=1.0).partial_fit([[1.0, 2.0]], [1], classes=[0, 1]).coef_)

@@ -1,4 +1,4 @@
-"""The averaged perceptron: the mean of the weights in force after each example."""
+"""The averaged perceptron: the mean of the weights after each example."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.helpers import SCHEMES, blobs, examples, fitted, followed, integer_ru
 
 
 def check(model, run):
-    """The run is exact; the mean is one division away from it."""
+    """Compare a run exactly; its mean is rounded once, by the division."""
     assert np.array_equal(last_weights(model), run.W)
     assert (model.mistakes_, model.updates_) == (run.mistakes, run.updates)
     mean = np.hstack([model.coef_, model.intercept_[:, None]])
@@ -43,7 +43,7 @@ def test_exact_where_the_count_is_a_power_of_two(power, seed):
     assert np.array_equal(np.hstack([model.coef_, model.intercept_[:, None]]), run.average())
 
 
-def test_it_learns_as_the_perceptron_does():
+def test_the_updates_are_those_of_the_perceptron():
     X, y = blobs(classes=3)
     plain, averaged = (cls(max_iter=4, tol=None).fit(X, y) for cls in (Perceptron, AveragedPerceptron))
     assert np.array_equal(last_weights(plain), last_weights(averaged))
@@ -51,7 +51,7 @@ def test_it_learns_as_the_perceptron_does():
     assert not np.array_equal(plain.coef_, averaged.coef_)
 
 
-def test_starting_weights_count_for_as_long_as_they_last():
+def test_starting_weights_count_until_the_first_update():
     X, y = np.array([[1.0], [1], [-1], [1]]), [1, 1, 0, 0]
     model = AveragedPerceptron(fit_intercept=False, max_iter=1, tol=None, shuffle=False).fit(X, y, coef_init=[8.0])
     assert model.coef_.item() == (8 + 8 + 8 + 7) / 4
@@ -65,7 +65,7 @@ def test_a_float32_average_is_kept_in_float64():
     assert model.coef_.dtype == np.float32
 
 
-def test_a_decision_uses_the_average():
+def test_decisions_use_the_average():
     X, y = blobs()
     model = AveragedPerceptron(max_iter=2, tol=None).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_, rtol=1e-12)

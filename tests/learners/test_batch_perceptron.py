@@ -15,7 +15,7 @@ from tests.helpers import SCHEMES, blobs, examples, fitted, integer_runs, last_w
 
 
 def batch(problem, scheme, scale, alpha, epsilon=1e-3):
-    """Duda and Hart: add up all mistakes, then take one step."""
+    """The algorithm of Duda and Hart: sum all mistakes, then take one step."""
     X, y, weight = problem["X"], problem["y"], problem["weight"]
     vectors = 1 if problem["classes"] == 2 else problem["classes"]
     W = np.zeros((vectors, X.shape[1] + 1)) if problem["W"] is None else problem["W"].copy()
@@ -37,7 +37,7 @@ def batch(problem, scheme, scale, alpha, epsilon=1e-3):
 def test_fixed_increment(scheme, data, classes, sparse):
     problem = data.draw(integer_runs(classes))
     if scheme == "proportional":
-        problem["epochs"] = 1  # later epochs divide by sums that no float holds exactly
+        problem["epochs"] = 1  # later epochs divide by sums that are not exact floats
     model = fitted(BatchPerceptron(variant="fixed-increment", multiclass=scheme, alpha=2.0), problem, sparse)
     assert np.array_equal(last_weights(model), batch(problem, scheme, 1.0, 2.0))
 
@@ -46,7 +46,7 @@ def test_fixed_increment(scheme, data, classes, sparse):
 @given(integer_runs(), st.sampled_from([0.5, 1.0]))
 def test_average(problem, alpha):
     count = len(problem["X"]) if problem["weight"] is None else problem["weight"].sum()
-    problem["epochs"] = 1  # thereafter ties hang on the rounding of 1/n
+    problem["epochs"] = 1  # later ties depend on the rounding of 1/n
     model = fitted(BatchPerceptron(alpha=alpha), problem)
     np.testing.assert_allclose(last_weights(model), batch(problem, "max", 1 / count, alpha), rtol=1e-13, atol=1e-13)
 
@@ -60,7 +60,7 @@ def test_average_over_a_power_of_two_is_exact(problem):
 
 
 def criterion_along(scores, slopes, y, weight, separate, a):
-    """The perceptron criterion at step a, straight from its definition."""
+    """The perceptron criterion at step a, by its definition."""
     S = scores + a * slopes
     if S.shape[1] == 1:
         loss = np.maximum(0, -np.where(y == 1, 1, -1) * S[:, 0])
@@ -72,7 +72,7 @@ def criterion_along(scores, slopes, y, weight, separate, a):
 
 
 def break_points(scores, slopes, y, separate):
-    """Every step at which some two lines of some example cross."""
+    """Every step at which two lines of an example cross."""
     found = [0.0]
     for s, r, true in zip(scores, slopes, y, strict=True):
         if len(s) == 1 or separate:
@@ -133,14 +133,14 @@ def test_the_line_search_in_a_fit(classes, scheme):
         step = ((W_next - W) * delta).sum() / (delta * delta).sum()
         if before.n_iter_ == 1:
             np.testing.assert_allclose(W + step * delta, W_next, rtol=1e-9, atol=1e-9)
-        # A line search ends at a corner, where an example scores 0 but for rounding: it may count as a mistake or not.
+        # A line search ends where an example scores 0 up to rounding: it may count as a mistake or not.
         step, delta = 1.0, W_next - W
         reached = oracles.perceptron_criterion(W_next, X, y, weight, separate)
         grid = [
             oracles.perceptron_criterion(W + a * delta, X, y, weight, separate) for a in np.linspace(0, 3 * step, 301)
         ]
         assert reached <= min(grid) + 1e-8
-        assert reached <= grid[0] + 1e-9, "the criterion does not rise"
+        assert reached <= grid[0] + 1e-9, "the criterion does not increase"
 
 
 @pytest.mark.parametrize("variant", ["average", "fixed-increment", "line-search"])
@@ -152,7 +152,7 @@ def test_separable_data_is_separated(variant):
     assert model.mistakes_per_epoch_[-1] == 0
 
 
-def test_epsilon_ends_training():
+def test_training_ends_when_the_step_is_below_epsilon():
     X, y = blobs(60, 2, seed=3)
     y = np.random.default_rng(0).permutation(y)
     short = BatchPerceptron(epsilon=100.0, max_iter=50).fit(X, y)
@@ -160,7 +160,7 @@ def test_epsilon_ends_training():
     assert BatchPerceptron(epsilon=1e-9, max_iter=50).fit(X, y).n_iter_ == 50
 
 
-def test_counts_are_those_of_whole_epochs():
+def test_counters_cover_whole_epochs():
     X, y = np.array([[1.0], [2], [-1], [-2]]), [1, 1, 0, 0]
     model = BatchPerceptron(fit_intercept=False).fit(X, y)
     assert model.mistakes_per_epoch_.tolist() == [4, 0]
@@ -168,6 +168,6 @@ def test_counts_are_those_of_whole_epochs():
     assert model.coef_.tolist() == [[6 / 4]]
 
 
-def test_it_needs_the_whole_set():
+def test_there_are_no_methods_for_streams():
     for name in ("partial_fit", "learn_one", "predict_one"):
         assert not hasattr(BatchPerceptron(), name)

@@ -1,4 +1,4 @@
-"""CW: the closest Gaussian of weights for which the margin is phi variances."""
+"""CW: the closest Gaussian of weights with a margin of phi variances."""
 
 import math
 from fractions import Fraction
@@ -22,7 +22,7 @@ def published_alpha(m, v, phi):
 
 
 def published(X, y, phi, full, epochs=1):
-    """The algorithm for two classes by way of Σ⁻¹, as in the paper; the last feature is the bias."""
+    """The algorithm for two classes with Σ⁻¹, as in the paper; the last feature is the bias."""
     Z = np.hstack([X, np.ones((len(X), 1))])
     w, sigma, mistakes = np.zeros(Z.shape[1]), np.eye(Z.shape[1]), 0
     for _ in range(epochs):
@@ -54,7 +54,7 @@ def check(model, run):
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("phi", [0.1, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_published_algorithm(covariance, phi, seed):
+def test_agrees_with_the_published_algorithm(covariance, phi, seed):
     X, y = blobs(70, 6, seed=seed)
     w, sigma, mistakes = published(X, y, phi, covariance == "full", epochs=2)
     for form in (X, csr(X)):
@@ -71,7 +71,7 @@ def test_the_published_algorithm(covariance, phi, seed):
 
 @examples(40)
 @given(problem=integer_runs(on_zero=("update",)), phi=st.sampled_from([0.3, 1.0, 2.0]), sparse=st.booleans())
-def test_weights_and_starts(problem, phi, sparse):
+def test_sample_weights_and_starting_weights(problem, phi, sparse):
     model = fitted(CW(phi=phi), problem, sparse)
     run = followed(model, rule(phi), problem, oracles.learn_second_order)
     np.testing.assert_allclose(
@@ -106,7 +106,7 @@ def test_the_average(covariance, classes):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_constraint_holds_with_equality_after_an_update(seed):
-    """With the whole matrix; the example is one that the model does not yet satisfy."""
+    """With the full matrix, for an example that the model does not yet satisfy."""
     rng = np.random.default_rng(seed)
     X, y = blobs(30, 4, seed=seed)
     phi = float(rng.choice([0.2, 1.0, 3.0]))
@@ -121,7 +121,7 @@ def test_the_constraint_holds_with_equality_after_an_update(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_closer_gaussian_satisfies_the_constraint(seed):
-    """The problem that the paper solves. It is convex, so a point from which nothing nearby is better is the solution."""
+    """The problem that the paper solves. It is convex, so a local minimum is the solution."""
     rng = np.random.default_rng(seed)
     d, phi = 4, float(rng.choice([0.3, 1.0, 2.0]))
     root = rng.normal(size=(d, d))
@@ -150,7 +150,7 @@ numbers = st.floats(1e-3, 1e3)
 
 @examples(300)
 @given(margin=st.floats(-1e3, 1e3), variance=numbers, phi=numbers)
-def test_afterwards_the_margin_is_phi_variances(margin, variance, phi):
+def test_the_margin_after_an_update_is_phi_variances(margin, variance, phi):
     alpha, beta = step(margin, variance, 1.0, phi)
     if margin >= phi * variance:
         assert (alpha, beta) == (0.0, 0.0)
@@ -163,8 +163,8 @@ def test_afterwards_the_margin_is_phi_variances(margin, variance, phi):
 
 @examples(200)
 @given(margin=st.floats(-10, 10), variance=st.floats(0.01, 100), phi=st.floats(0.05, 20))
-def test_the_papers_formula_for_alpha(margin, variance, phi):
-    """Ours is the same number; the paper's loses digits where the constraint is nearly met."""
+def test_alpha_agrees_with_the_formula_of_the_paper(margin, variance, phi):
+    """Both formulas are equal; the paper's loses digits where the constraint is nearly met."""
     assume(margin < 0.9 * phi * variance)
     assert step(margin, variance, 1.0, phi)[0] == pytest.approx(published_alpha(margin, variance, phi), rel=1e-6)
 
@@ -186,7 +186,7 @@ def test_steps_stay_finite_and_variances_positive(margin, variance, weight, phi)
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("phi", [1e-300, 1e-8, 1e8, 1e154, 1e300, 1.7e308])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_phi_to_infinity(covariance, phi, classes):
+def test_large_phi_keeps_the_model_finite(covariance, phi, classes):
     X, y = blobs(200, 4, classes, seed=3)
     model = CW(phi=phi, covariance=covariance).partial_fit(X, y, classes=range(classes))
     assert np.isfinite(last_weights(model)).all()
@@ -195,8 +195,8 @@ def test_phi_to_infinity(covariance, phi, classes):
 
 @examples(50)
 @given(seed=st.integers(0, 10**6), k=st.sampled_from([0.1, 1.0, 10.0]))
-def test_the_papers_diagonal_shrinks_further(seed, k):
-    """The paper adds k x² to the inverse variances; here the diagonal of the whole new matrix is kept."""
+def test_the_diagonal_of_the_paper_is_smaller(seed, k):
+    """The paper adds k x² to the inverse variances; here the diagonal of the new full matrix is used."""
     rng = np.random.default_rng(seed)
     sigma, x = rng.random(4) + 0.01, rng.normal(size=4)
     whole = np.linalg.inv(np.diag(1 / sigma) + k * np.outer(x, x))
@@ -218,14 +218,14 @@ def test_two_steps_by_hand():
     assert -2 * w == 4 * variance, "the margin is phi variances"
 
 
-def test_a_weight_below_one_takes_a_part_of_the_step():
-    """Half an example takes half of alpha: Σ⁻¹ grows by 2 · 0.25 instead of 2 · 0.5."""
+def test_a_sample_weight_below_one_shortens_the_step():
+    """A sample weight of 1/2 halves alpha: Σ⁻¹ grows by 2 · 0.25 instead of 2 · 0.5."""
     model = CW(fit_intercept=False).partial_fit([[1.0]], [1], classes=[0, 1], sample_weight=[0.5])
     assert model.coef_.tolist() == [[0.25]]
     assert model.model_.memory.content(1)[0].tolist() == pytest.approx([1 / 1.5], rel=1e-15)
 
 
-def test_a_weight_above_one_asks_for_a_larger_margin():
+def test_a_sample_weight_above_one_requires_a_larger_margin():
     X, y = [[1.0, 2.0]], [1]
     heavy = CW(phi=0.5).partial_fit(X, y, classes=[0, 1], sample_weight=[3.0])
     assert np.array_equal(heavy.coef_, CW(phi=1.5).partial_fit(X, y, classes=[0, 1]).coef_)
@@ -233,5 +233,7 @@ def test_a_weight_above_one_asks_for_a_larger_margin():
 
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, "big", None, True])
 def test_phi_must_be_positive(value):
-    with pytest.raises(ValueError, match=rf"`phi` of CW must be a number greater than 0; got {value!r}\. Larger values"):
+    with pytest.raises(
+        ValueError, match=rf"`phi` of CW must be a number greater than 0; got {value!r}\. Larger values"
+    ):
         CW(phi=value).fit([[0.0], [1.0]], [0, 1])

@@ -36,13 +36,13 @@ XOR_LABELS = np.array(["same", "other", "other", "same"])
     ids=str,
 )
 @pytest.mark.slow
-def test_common_checks(estimator):
+def test_scikit_learns_checks(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_estimator(estimator, expected_failed_checks=EXCUSED, on_skip=None)
 
 
-def test_exclusive_or():
+def test_kernels_solve_the_exclusive_or():
     model = KernelPerceptron(degree=2, tol=None).fit(XOR, XOR_LABELS)
     assert model.converged_
     assert model.predict(XOR).tolist() == XOR_LABELS.tolist()
@@ -73,7 +73,7 @@ def primal(X, y, classes, epochs):
 
 
 @given(st.integers(0, 200), st.integers(2, 4), st.integers(1, 3), st.integers(1, 30))
-def test_a_linear_kernel_is_the_primal_perceptron(seed, classes, epochs, block_size):
+def test_a_linear_kernel_gives_the_primal_perceptron(seed, classes, epochs, block_size):
     rng = np.random.default_rng(seed)
     X = rng.integers(-5, 6, size=(25, 3)).astype(float)
     y = np.r_[np.arange(classes), rng.integers(0, classes, size=25 - classes)]
@@ -102,7 +102,7 @@ def same_model(a, b, X):
     st.sampled_from([None, 4]),
     st.sampled_from(["last", "average", "vote"]),
 )
-def test_one_by_one_in_chunks_or_in_one_call(seed, classes, chunk, multiclass, budget, readout):
+def test_single_examples_chunks_and_one_call_give_the_same_model(seed, classes, chunk, multiclass, budget, readout):
     rng = np.random.default_rng(seed)
     X = rng.integers(-4, 5, size=(30, 2)).astype(float)
     y = np.array(list("dbca"))[rng.integers(0, classes, size=30)]
@@ -122,7 +122,7 @@ def test_one_by_one_in_chunks_or_in_one_call(seed, classes, chunk, multiclass, b
     assert whole.classes_.tolist() == list(dict.fromkeys(y)), "in the order of arrival"
 
 
-def test_a_third_class_turns_w_into_minus_and_plus_w():
+def test_with_a_third_class_w_becomes_minus_w_and_plus_w():
     X = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
     model = KernelPerceptron("linear").partial_fit(X, ["b", "a", "b"])
     two = model.decision_function(X)
@@ -131,7 +131,7 @@ def test_a_third_class_turns_w_into_minus_and_plus_w():
     assert np.array_equal(three, np.c_[-two, two, np.zeros(3)])
 
 
-def test_dicts():
+def test_dicts_are_learned_and_checked():
     rows = [{"a": 1.0, "b": 2.0}, {"c": -1.0}, {"a": 0.0, "c": 3.0, "d": 1.0}, {"b": 1.0}] * 5
     labels = ["x", "y", "x", "y"] * 5
     model = KernelPerceptron(degree=2)
@@ -162,7 +162,7 @@ def test_all_readouts_come_from_one_run():
     assert found["average", False] > 0.93
 
 
-def test_precomputed_is_the_kernel_itself():
+def test_a_precomputed_kernel_gives_the_same_model():
     X, y = load_iris(return_X_y=True)
     K = (1 + X @ X.T) ** 3
     direct = KernelPerceptron(max_iter=5, tol=None).fit(X[::2], y[::2])
@@ -191,7 +191,7 @@ def test_budgets_learn_digits_within_their_budget(budget_policy, multiclass):
     assert model.score(X[1200:], y[1200:]) > 0.7
 
 
-def test_input_types_agree():
+def test_all_input_types_give_the_same_model():
     X, y = load_iris(return_X_y=True)
     X = np.round(X * 10)
     frame = pd.DataFrame(X, columns=list("abcd"))
@@ -205,7 +205,7 @@ def test_input_types_agree():
     )  # every entry twice
     for rows in (X.astype(np.float32), sparse, wide, doubled):
         assert np.array_equal(reference.support_, clone(reference).fit(rows, y).support_)
-    assert doubled.nnz == 2 * half.nnz, "the caller's matrix is left alone"
+    assert doubled.nnz == 2 * half.nnz, "the matrix of the caller is not changed"
     framed = clone(reference).fit(frame, y)
     assert framed.feature_names_in_.tolist() == list("abcd")
     assert np.array_equal(reference.predict(X), framed.predict(frame))
@@ -222,7 +222,7 @@ def test_seeds_and_orders():
     assert fit(budget=5, random_state=1) == fit(budget=5, random_state=1)
 
 
-def test_tol_stops_and_none_goes_on():
+def test_tol_stops_training_and_none_does_not():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, size=200)
     stopped = KernelPerceptron(degree=1).fit(X, y)
@@ -244,7 +244,7 @@ def test_sample_weights_scale_the_updates():
         model.fit(X, y, sample_weight=[0, 0, 0])
 
 
-def test_pickle():
+def test_a_pickled_model_continues():
     X, y = load_iris(return_X_y=True)
     model = KernelPerceptron(readout="vote").fit(X[::2], y[::2])
     again = pickle.loads(pickle.dumps(model))
@@ -275,7 +275,7 @@ def test_pickle():
         ({"kernel": "precomputed"}, "square"),
     ],
 )
-def test_bad_parameters_leave_the_model_as_it_was(options, words):
+def test_bad_parameters_do_not_change_the_model(options, words):
     model = KernelPerceptron(degree=2).fit(XOR, XOR_LABELS)
     before = pickle.dumps(model._model.machine)
     attributes = set(vars(model))
@@ -292,13 +292,13 @@ def test_bad_parameters_leave_the_model_as_it_was(options, words):
 @pytest.mark.parametrize("budget", [None, 3])
 @pytest.mark.parametrize("policy", ["random", "forgetron", "projectron++"])
 @pytest.mark.parametrize("label", ["same", "a new class"])
-def test_a_failing_stream_leaves_the_model_as_it_was(budget, policy, label):
-    def moody(A, B):
+def test_a_failed_stream_does_not_change_the_model(budget, policy, label):
+    def sometimes_nan(A, B):
         return np.where((np.abs(A).max(axis=1) > 50)[:, None], np.nan, (1 + A @ B.T) ** 2)
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), np.array(["same", "other"])[rng.integers(0, 2, size=30)]
-    model = KernelPerceptron(moody, budget=budget, budget_policy=policy, block_size=4).partial_fit(X, y)
+    model = KernelPerceptron(sometimes_nan, budget=budget, budget_policy=policy, block_size=4).partial_fit(X, y)
     scores, support, dual = model.decision_function(X), model.support_, model.dual_coef_
     more, labels = np.r_[-3 * X[:10], [[99.0, 0.0]]], np.r_[y[:9][::-1], [label], ["same"]]
     for attempt in (lambda: model.partial_fit(more, labels), lambda: model.learn_one(more[-1], label)):
@@ -308,7 +308,7 @@ def test_a_failing_stream_leaves_the_model_as_it_was(budget, policy, label):
         assert np.array_equal(model.support_, support)
         assert np.array_equal(model.dual_coef_, dual)
         assert model.classes_.tolist() == list(dict.fromkeys(y))
-    again = KernelPerceptron(moody, budget=budget, budget_policy=policy, block_size=4).partial_fit(X, y)
+    again = KernelPerceptron(sometimes_nan, budget=budget, budget_policy=policy, block_size=4).partial_fit(X, y)
     same_model(model.partial_fit(more[:9], labels[:9]), again.partial_fit(more[:9], labels[:9]), X)
 
 
@@ -322,7 +322,7 @@ def test_overflow_is_an_error():
             model.set_params(readout=readout).predict(X)
 
 
-def test_streams_refuse_what_they_cannot_do():
+def test_unsupported_streams_and_readouts_are_refused():
     with pytest.raises(ValueError, match="precomputed"):
         KernelPerceptron("precomputed").partial_fit(np.eye(2), [0, 1])
     with pytest.raises(ValueError, match='"scale"'):
@@ -341,7 +341,7 @@ def test_streams_refuse_what_they_cannot_do():
     assert KernelPerceptron().predict_one([1.0]) is None
 
 
-def test_a_model_goes_on_learning_after_fit():
+def test_partial_fit_continues_after_fit():
     X, y = load_digits(return_X_y=True)
     model = KernelPerceptron(degree=2, max_iter=2, tol=None, readout="average").fit(X[:600], y[:600])
     support = model.support_

@@ -33,7 +33,7 @@ def test_many_classes(scheme, data, b):
 
 @examples(50)
 @given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([0.5, 1.0, 4.0]), st.floats(0.25, 20))
-def test_the_bound_on_updates_and_on_the_margin(seed, d, eta0, b):
+def test_the_bounds_on_updates_and_margin_hold(seed, d, eta0, b):
     rng = np.random.default_rng(seed)
     u = np.append(rng.integers(-3, 4, d), 1.0)
     X = rng.integers(-3, 4, (20, d)).astype(float)
@@ -43,7 +43,7 @@ def test_the_bound_on_updates_and_on_the_margin(seed, d, eta0, b):
     X, s = X[keep], s[keep]
     y = (s > 0).astype(int)
     if len(set(y.tolist())) < 2:
-        X, y, s = np.vstack([X, X[:1] * 0]), np.append(y, 1), np.append(s, 1.0)  # the bias alone
+        X, y, s = np.vstack([X, X[:1] * 0]), np.append(y, 1), np.append(s, 1.0)  # an example with the bias only
         assume(len(set(y.tolist())) == 2)
     radius2, gamma = (X**2).sum(axis=1).max() + 1, np.abs(s).min() / np.linalg.norm(u)
     model = MarginPerceptron(b=b, eta0=eta0, tol=None, max_iter=100_000).fit(X, y)
@@ -55,14 +55,14 @@ def test_the_bound_on_updates_and_on_the_margin(seed, d, eta0, b):
     assert margin >= beta * gamma / (radius2 + 2 * beta) * (1 - 1e-9)
 
 
-def test_updates_and_mistakes_are_counted_apart():
+def test_updates_and_mistakes_have_separate_counters():
     X, y = blobs()
     model = MarginPerceptron(b=2.0, max_iter=3, tol=None).fit(X, y)
     assert model.updates_ > model.mistakes_ > 0
     assert model.updates_per_epoch_.sum() == model.updates_
 
 
-def test_a_tiny_margin_is_the_perceptron():
+def test_a_tiny_margin_gives_the_perceptron():
     X, y = blobs(classes=3)
     tiny = MarginPerceptron(b=1e-300, max_iter=3, tol=None).fit(X, y)
     assert np.array_equal(tiny.coef_, Perceptron(max_iter=3, tol=None).fit(X, y).coef_)

@@ -48,7 +48,7 @@ def check(model, run):
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("C", [0.1, 1.0, 7.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_published_algorithm(covariance, C, seed):
+def test_agrees_with_the_published_algorithm(covariance, C, seed):
     X, y = blobs(70, 6, seed=seed)
     w, sigma = published(X, y, C, covariance == "full", epochs=2)
     for form in (X, csr(X)):
@@ -64,7 +64,7 @@ def test_the_published_algorithm(covariance, C, seed):
 
 @examples(40)
 @given(problem=integer_runs(), C=st.sampled_from([0.2, 1.0, 5.0]), sparse=st.booleans())
-def test_weights_and_starts(problem, C, sparse):
+def test_sample_weights_and_starting_weights(problem, C, sparse):
     model = fitted(NHERD(C=C), problem, sparse)
     run = followed(model, rule(C), problem, oracles.learn_second_order)
     np.testing.assert_allclose(last_weights(model), run.W, rtol=1e-8, atol=1e-10)
@@ -94,10 +94,10 @@ def test_the_average(covariance, classes):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_update_is_the_best_map_of_the_gaussian(seed):
-    """The problem that the paper solves: little movement of the weights against the bound on the loss after it.
+def test_the_update_is_the_optimal_map_of_the_gaussian(seed):
+    """The problem that the paper solves: a small change of the weights and a small bound on the loss after it.
 
-    It is convex in the new mean and in the matrix A of the map, so a point from which nothing nearby is better is the solution.
+    It is convex in the new mean and in the matrix A of the map, so a local minimum is the solution.
     """
     rng = np.random.default_rng(seed)
     d, C = 4, float(rng.choice([0.3, 1.0, 4.0]))
@@ -126,8 +126,8 @@ numbers = st.floats(1e-3, 1e3)
 
 @examples(200)
 @given(margin=st.floats(-1e3, 0.999), variance=numbers, C=numbers)
-def test_the_step_of_arow_and_less_variance(margin, variance, C):
-    """What is left of the variance is that of AROW squared: v / (1 + C v)² instead of v / (1 + C v)."""
+def test_the_step_is_that_of_arow_and_the_variance_smaller(margin, variance, C):
+    """The factor of the variance is the square of AROW's: v / (1 + C v)² instead of v / (1 + C v)."""
     alpha, beta = step(margin, variance, 1.0, C)
     assert alpha == pytest.approx((1 - margin) / (variance + 1 / C), rel=1e-12)
     left = variance - beta * variance**2
@@ -151,7 +151,7 @@ def test_steps_stay_finite_and_variances_positive(margin, variance, weight, C):
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("C", [1e-300, 1e-12, 1e12, 1e300])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_both_ends_of_c(covariance, C, classes):
+def test_extreme_c_keeps_the_model_finite(covariance, C, classes):
     X, y = blobs(200, 4, classes, seed=3)
     model = NHERD(C=C, covariance=covariance).partial_fit(X, y, classes=range(classes))
     assert np.isfinite(last_weights(model)).all()
@@ -159,14 +159,14 @@ def test_both_ends_of_c(covariance, C, classes):
 
 
 def test_two_steps_by_hand():
-    """The first by (1, 2) and the bias: v = 6, c = 1 / (6 + 1/2) = 2 / 13, beta = 2/13 (2 - 12/13) = 28 / 169."""
+    """The first example is (1, 2) with the bias: v = 6, c = 1 / (6 + 1/2) = 2 / 13, beta = 2/13 (2 - 12/13) = 28 / 169."""
     first = NHERD(C=2.0).partial_fit([[1.0, 2.0]], [1], classes=[0, 1])
     c, beta = Fraction(2, 13), Fraction(28, 169)
     assert first.coef_[0].tolist() == pytest.approx([float(c), float(2 * c)], rel=1e-15)
     assert first.intercept_[0] == pytest.approx(float(c), rel=1e-15)
     sigma, bias = first.model_.memory.content(2)
     assert [*sigma, *bias] == pytest.approx([float(1 - beta), float(1 - 4 * beta), float(1 - beta)], rel=1e-14)
-    # The second is (2, 0) of the other class: score 2 · 2/13 + 2/13 = 6/13, and variances 141/169 and 141/169 count.
+    # The second is (2, 0) of the other class: score 2 · 2/13 + 2/13 = 6/13, with the variances 141/169 and 141/169.
     second = first.partial_fit([[2.0, 0.0]], [0])
     v = 5 * (1 - beta)
     alpha = (1 + Fraction(6, 13)) / (v + Fraction(1, 2))
@@ -175,7 +175,7 @@ def test_two_steps_by_hand():
     assert second.intercept_[0] == pytest.approx(float(c - alpha * (1 - beta)), rel=1e-14)
 
 
-def test_weights_of_examples_multiply_c():
+def test_sample_weights_multiply_c():
     X, y = [[1.0, 2.0]], [1]
     once = NHERD(C=1.0).partial_fit(X, y, classes=[0, 1], sample_weight=[3.0])
     assert np.array_equal(once.coef_, NHERD(C=3.0).partial_fit(X, y, classes=[0, 1]).coef_)

@@ -1,4 +1,4 @@
-"""Parallel perceptrons: the p-delta rule in plain NumPy, the exclusive or, and what a committee cannot do."""
+"""Parallel perceptrons: the p-delta rule in plain NumPy, the exclusive or, and refused input."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tests.helpers import assert_same_model, blobs, csr, differences, examples, 
 
 
 def p_delta(X, y, W, eta, gamma, mu, epochs=1, weight=None):
-    """As the paper lists the cases, with outputs and targets of -1 and +1; the pull to length 1 as the page says."""
+    """The cases of the paper, with outputs and targets of -1 and +1, and the pull to length 1 of the documentation."""
     Z, W, mistakes = np.hstack([X, np.ones((len(X), 1))]), W.copy(), 0
     weight = np.ones(len(X)) if weight is None else weight
     for _ in range(epochs):
@@ -37,7 +37,7 @@ def p_delta(X, y, W, eta, gamma, mu, epochs=1, weight=None):
 
 @pytest.mark.parametrize("n", [3, 7])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_papers_cases(n, seed):
+def test_agrees_with_the_cases_of_the_paper(n, seed):
     X, y = blobs(80, 6, seed=seed)
     W = np.random.default_rng(seed).normal(size=(n, 7))
     W /= np.linalg.norm(W, axis=1, keepdims=True)
@@ -53,7 +53,7 @@ def test_the_papers_cases(n, seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_exclusive_or(seed):
+def test_the_exclusive_or_is_learned(seed):
     X, y = [[1, 1], [1, -1], [-1, 1], [-1, -1]], ["even", "odd", "odd", "even"]
     model = ParallelPerceptron(eta=0.05, max_iter=5000, tol=None, random_state=seed).fit(X, y)
     assert model.predict(X).tolist() == y
@@ -61,7 +61,7 @@ def test_the_exclusive_or(seed):
     assert not Perceptron(max_iter=100, tol=None).fit(X, y).converged_
 
 
-def test_more_than_one_hyperplane():
+def test_several_perceptrons_learn_what_one_cannot():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 2))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
@@ -73,7 +73,7 @@ def test_more_than_one_hyperplane():
 @given(
     seed=st.integers(0, 10**6), features=st.sampled_from([1, 3, 8, 13]), sizes=st.lists(st.integers(1, 20), max_size=5)
 )
-def test_the_same_bits_however_they_arrive(seed, features, sizes):
+def test_chunks_give_the_same_bits_as_one_call(seed, features, sizes):
     X, y = blobs(40, features, 2, seed)
     whole = ParallelPerceptron(eta=0.1).partial_fit(X, y)
     assert_same_model(ParallelPerceptron(eta=0.1).partial_fit(csr(X), y), whole)
@@ -123,12 +123,12 @@ def test_a_third_class_is_refused_and_changes_nothing():
 
 
 @pytest.mark.parametrize("value", [1, 2, 4, 2.5, "many", 0, None])
-def test_an_odd_number(value):
+def test_the_number_of_perceptrons_must_be_odd(value):
     with pytest.raises(ValueError, match=r"`n_perceptrons` of ParallelPerceptron must be .*; got .*\. An odd number"):
         ParallelPerceptron(n_perceptrons=value).fit([[0.0], [1.0]], [0, 1])
 
 
-def test_long_examples_do_not_explode():
+def test_weights_stay_finite_for_long_examples():
     X, y = blobs(500, 4)
     model = ParallelPerceptron(eta=1.0, max_iter=20, tol=None).fit(1e6 * X, y)
     assert np.isfinite(model.coef_).all()

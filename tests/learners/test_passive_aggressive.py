@@ -1,4 +1,4 @@
-"""Passive-aggressive learning: the smallest step that leaves no loss."""
+"""Passive-aggressive learning: the smallest step after which the loss is 0."""
 
 import numpy as np
 import pytest
@@ -43,8 +43,8 @@ def test_real_values(variant, classes):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_a_row_too_long_for_a_number_is_refused_and_not_passed_over(classes, scheme):
-    # Its step, the loss over the squared length, comes out as 0.
+def test_a_row_whose_squared_length_overflows_is_refused(classes, scheme):
+    # Its step, the loss divided by the squared length, would be 0.
     X, y = np.array([[1e200], [1.0], [-1.0]]), np.arange(3) % classes
     with pytest.raises(ValueError, match=r"Row 0 of X has values so large that its score overflows; .* is 1e\+200"):
         PassiveAggressive(multiclass=scheme, shuffle=False).fit(X, y)
@@ -52,7 +52,7 @@ def test_a_row_too_long_for_a_number_is_refused_and_not_passed_over(classes, sch
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_no_loss_is_left_after_a_step(classes, fit_intercept):
+def test_the_loss_after_a_step_is_zero(classes, fit_intercept):
     X, y = blobs(60, 4, classes, seed=5)
     model = PassiveAggressive(variant="PA", fit_intercept=fit_intercept).partial_fit(
         X[:1], y[:1], classes=range(classes)
@@ -63,7 +63,7 @@ def test_no_loss_is_left_after_a_step(classes, fit_intercept):
         s = model.decision_function(x[None])[0]
         if classes == 2:
             margin = (2 * label - 1) * s
-        else:  # over the rival that was on top; a second rival may be close behind
+        else:  # against the class of the highest score; another class may be close
             margin = s[label] - s[max((k for k in range(3) if k != label), key=lambda k: before[k])]
         assert margin >= 1 - 1e-12
 
@@ -88,7 +88,7 @@ def test_the_loss_of_a_separable_stream_is_bounded(seed):
     assert model.mistakes_ <= radius2 * (u @ u) * (1 + 1e-9)
 
 
-def test_the_bias_is_part_of_the_norm():
+def test_the_norm_includes_the_bias():
     model = PassiveAggressive(variant="PA").partial_fit([[1.0, 2.0]], [1], classes=[0, 1])
     assert model.coef_.tolist() == [[1 / 6, 2 / 6]]
     assert model.intercept_.tolist() == [1 / 6]
@@ -96,7 +96,7 @@ def test_the_bias_is_part_of_the_norm():
     assert model.coef_.tolist() == [[0.2, 0.4]]
 
 
-def test_limits_on_the_step():
+def test_c_limits_the_step():
     step = {
         v: PassiveAggressive(variant=v, C=0.05).partial_fit([[1.0, 2.0]], [1], classes=[0, 1]).intercept_.item()
         for v in VARIANTS

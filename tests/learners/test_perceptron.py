@@ -1,4 +1,4 @@
-"""The perceptron against the slide's algorithm, and its theorem."""
+"""The perceptron compared with the algorithm of the lecture notes, and its convergence theorem."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def test_many_classes(scheme, data, classes, sparse):
 
 
 @pytest.mark.parametrize("classes", [2, 3, 9, 13])
-def test_real_values_in_the_promised_order_of_summation(classes):
+def test_real_values_in_the_documented_order_of_summation(classes):
     X, y = blobs(80, 19, classes)
     run = oracles.learn(oracles.perceptron(0.1), X, y, classes=classes, epochs=3)
     model = Perceptron(eta0=0.1, max_iter=3, tol=None, shuffle=False).fit(X, y)
@@ -55,7 +55,7 @@ def test_real_values_in_the_promised_order_of_summation(classes):
 
 
 @given(integer_runs(on_zero=("positive",)), st.sampled_from([0.5, 1.0, 2.0]))
-def test_the_delta_form_is_the_convention_positive(problem, eta):
+def test_the_delta_form_gives_the_same_weights(problem, eta):
     problem["weight"] = None
     w = np.zeros(problem["X"].shape[1] + 1) if problem["W"] is None else problem["W"][0].copy()
     model = fitted(Perceptron(eta0=eta), problem)
@@ -69,7 +69,7 @@ def test_the_delta_form_is_the_convention_positive(problem, eta):
 
 @st.composite
 def separable(draw, classes=2):
-    """Integer examples, integer separators, and the examples on which they answer with room to spare."""
+    """Integer separators and the integer examples that they classify with a positive margin."""
     d, n = draw(st.integers(1, 6)), draw(st.integers(4, 25))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     vectors = 1 if classes == 2 else classes
@@ -88,7 +88,7 @@ def separable(draw, classes=2):
 
 @examples(60)
 @given(separable(), st.booleans(), st.integers(0, 100), st.sampled_from(["update", "positive"]))
-def test_block_novikoff_in_any_order(problem, shuffle, seed, on_zero):
+def test_the_block_novikoff_bound_holds_in_any_order(problem, shuffle, seed, on_zero):
     X, y, U, room = problem
     radius, gamma = np.sqrt((X**2).sum(axis=1).max() + 1), room / np.linalg.norm(U)
     model = Perceptron(tol=None, max_iter=100_000, shuffle=shuffle, random_state=seed, on_zero=on_zero).fit(X, y)
@@ -103,7 +103,7 @@ def test_block_novikoff_in_any_order(problem, shuffle, seed, on_zero):
 
 @examples(60)
 @given(separable(), st.integers(0, 10**6), st.sampled_from([0.5, 1.0, 2.0]))
-def test_block_novikoff_from_starting_weights(problem, seed, eta):
+def test_the_block_novikoff_bound_holds_from_starting_weights(problem, seed, eta):
     X, y, U, room = problem
     start = np.random.default_rng(seed).integers(-5, 6, X.shape[1] + 1).astype(float)
     radius, gamma = np.sqrt((X**2).sum(axis=1).max() + 1), room / np.linalg.norm(U)
@@ -116,7 +116,7 @@ def test_block_novikoff_from_starting_weights(problem, seed, eta):
 @pytest.mark.parametrize("scheme", ["max", "uniform", "proportional"])
 @examples(40)
 @given(problem=separable(classes=3))
-def test_block_novikoff_for_many_classes(scheme, problem):
+def test_the_block_novikoff_bound_holds_for_many_classes(scheme, problem):
     X, y, U, room = problem
     radius, gamma = np.sqrt((X**2).sum(axis=1).max() + 1), room / np.linalg.norm(U)
     model = Perceptron(tol=None, max_iter=100_000, multiclass=scheme).fit(X, y)
@@ -134,7 +134,7 @@ def test_the_scheme_all_can_fail_on_separable_data():
     assert failing.n_iter_ == 2000
 
 
-def test_zero_is_a_mistake_or_not():
+def test_on_zero_decides_whether_a_score_of_zero_is_a_mistake():
     X, y = np.zeros((2, 1)), np.array([0, 1])
     same = {"fit_intercept": False, "max_iter": 1, "tol": None, "shuffle": False}
     assert Perceptron(on_zero="update", **same).fit(X, y).mistakes_ == 2
@@ -142,7 +142,7 @@ def test_zero_is_a_mistake_or_not():
     kept = Perceptron(on_zero="keep", **same).fit(X, y, coef_init=[1.0])
     assert kept.mistakes_ == 0
     assert kept.predict(X).tolist() == [1, 1]
-    assert not kept.converged_, "zero scores are no separation"
+    assert not kept.converged_, "scores of 0 do not separate"
 
 
 def test_mistakes_on_ties_between_many_classes():
@@ -163,7 +163,7 @@ def test_keep_from_zero_weights_is_refused():
         Perceptron(on_zero="keep").learn_one({"a": 1}, "yes")
 
 
-def test_the_rate_only_scales_from_zero():
+def test_from_zero_weights_the_rate_only_scales_the_weights():
     X, y = blobs()
     one = Perceptron(max_iter=3, tol=None).fit(X, y)
     two = Perceptron(max_iter=3, tol=None, eta0=2.0).fit(X, y)
@@ -172,7 +172,7 @@ def test_the_rate_only_scales_from_zero():
 
 
 def test_the_radius_is_the_same_to_the_last_bit_for_dense_and_sparse_rows():
-    # The same values in other columns: the norms differ only by how they are rounded, which a rough norm cannot tell.
+    # The same values in other columns: the norms differ only in their rounding, which an approximate norm does not show.
     rng = np.random.default_rng(5)
     for _ in range(50):
         values = np.concatenate([rng.standard_normal(25), np.zeros(75)])

@@ -1,4 +1,4 @@
-"""The pocket: the best weights that were seen, and never worse than those."""
+"""The pocket: the best weights of the run."""
 
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ from tests.helpers import ON_ZERO, SCHEMES, blobs, examples, integer_problems
 
 
 def missed(W, X, y, weight, on_zero="update"):
-    """The weighted mistakes of fixed weights on the whole set."""
+    """Weighted mistakes of fixed weights on all examples."""
     total = 0.0
     for x, true, c in zip(X, y, weight, strict=True):
         s = oracles.scores(W, x)
@@ -39,7 +39,7 @@ def visited(X, y, classes, scheme, epochs):
 @pytest.mark.parametrize("scheme", SCHEMES)
 @examples(30)
 @given(data=st.data(), classes=st.integers(2, 3), epochs=st.integers(1, 5))
-def test_the_pocket_holds_weights_of_the_run_and_never_worse_ones(scheme, data, classes, epochs):
+def test_the_pocket_contains_weights_of_the_run_and_never_gets_worse(scheme, data, classes, epochs):
     X, y = data.draw(integer_problems(classes))
     model = PocketPerceptron(shuffle=False, max_iter=epochs, multiclass=scheme).fit(X, y)
     seen = visited(X, y, classes, scheme, epochs)
@@ -48,7 +48,7 @@ def test_the_pocket_holds_weights_of_the_run_and_never_worse_ones(scheme, data, 
     assert model.pocket_mistakes_ == missed(weights(model), X, y, one)
     assert model.pocket_mistakes_ <= missed(seen[0], X, y, one)
     assert model.pocket_mistakes_ <= missed(seen[-1], X, y, one), "the last weights are checked, too"
-    # All weights whose run was the longest so far in the first epoch were checked.
+    # All weights with the longest run so far in the first epoch were checked.
     record = run = 0
     for before, after in pairwise(seen[: len(X) + 1]):
         run = run + 1 if np.array_equal(before, after) else 0
@@ -57,7 +57,7 @@ def test_the_pocket_holds_weights_of_the_run_and_never_worse_ones(scheme, data, 
             assert model.pocket_mistakes_ <= missed(after, X, y, one)
 
 
-def test_learning_goes_on_as_if_there_were_no_pocket():
+def test_the_updates_do_not_depend_on_the_pocket():
     X, y = blobs(80, 3, seed=1)
     plain = Perceptron(max_iter=10, tol=None).fit(X, y)
     pocket = PocketPerceptron(max_iter=10).fit(X, y)
@@ -66,7 +66,7 @@ def test_learning_goes_on_as_if_there_were_no_pocket():
     assert pocket.pocket_mistakes_ <= missed(weights(plain), X, y, np.ones(80))
 
 
-def test_it_finds_the_best_on_a_small_set():
+def test_the_best_weights_of_a_small_set_are_found():
     X = np.array([[0.0], [1], [2], [3], [4], [5]])
     y = np.array([0, 0, 1, 0, 1, 1])
     model = PocketPerceptron(max_iter=300).fit(X, y)
@@ -76,7 +76,7 @@ def test_it_finds_the_best_on_a_small_set():
 
 
 @pytest.mark.parametrize("on_zero", ON_ZERO[:2])
-def test_sample_weights_count_in_the_check(on_zero):
+def test_the_check_uses_sample_weights(on_zero):
     X, y = blobs(60, 3, seed=4)
     y = np.random.default_rng(0).permutation(y)
     weight = np.random.default_rng(1).integers(0, 4, 60).astype(float)
@@ -84,7 +84,7 @@ def test_sample_weights_count_in_the_check(on_zero):
     assert model.pocket_mistakes_ == missed(weights(model), X, y, weight, on_zero)
 
 
-def test_the_pocket_gets_better_with_time():
+def test_the_pocket_improves_with_more_epochs():
     X, y = blobs(100, 2, seed=7)
     y = np.random.default_rng(0).permutation(y)
     better = 0
@@ -102,12 +102,12 @@ def test_a_separable_set_converges():
     assert model.pocket_mistakes_ == 0
 
 
-def test_draws_with_replacement_as_gallant_has_them():
+def test_draws_with_replacement_as_in_gallants_paper():
     X, y = blobs(60, 3, seed=2)
     model = PocketPerceptron(shuffle="replacement", max_iter=20).fit(X, y)
     assert model.pocket_mistakes_ == missed(weights(model), X, y, np.ones(60))
 
 
-def test_it_needs_the_whole_set():
+def test_there_are_no_methods_for_streams():
     for name in ("partial_fit", "learn_one", "predict_one"):
         assert not hasattr(PocketPerceptron(), name)

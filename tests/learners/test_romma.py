@@ -1,4 +1,4 @@
-"""ROMMA: the shortest weights that meet two conditions."""
+"""ROMMA: the shortest weights that satisfy two conditions."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def check(model, run):
 @pytest.mark.parametrize("classes", [2, 3, 7])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_published_algorithm(variant, classes, fit_intercept, seed):
+def test_agrees_with_the_published_algorithm(variant, classes, fit_intercept, seed):
     X, y = blobs(50, 9, classes, seed)
     step = oracles.romma(variant == "aggressive")
     run = oracles.learn_shrinking(step, X, y, classes=classes, bias=fit_intercept)
@@ -41,7 +41,7 @@ def test_many_classes(variant, scheme):
 
 @EACH
 @pytest.mark.parametrize("classes", [2, 3])
-def test_weights_starts_and_the_average(variant, classes):
+def test_sample_weights_starting_weights_and_the_average(variant, classes):
     X, y = blobs(50, 5, classes, seed=4)
     weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.0], 50)
     W = np.random.default_rng(1).normal(size=(1 if classes == 2 else 3, 6))
@@ -58,7 +58,7 @@ def test_weights_starts_and_the_average(variant, classes):
 @EACH
 @examples(30)
 @given(st.integers(0, 10**6))
-def test_the_bound_on_mistakes(variant, seed):
+def test_the_bound_on_mistakes_holds(variant, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(80, 4))
     s = X @ rng.normal(size=4)
@@ -70,15 +70,15 @@ def test_the_bound_on_mistakes(variant, seed):
     assert model.mistakes_ <= (certificate.radius / certificate.margin[0]) ** 2
 
 
-def test_it_tends_to_the_largest_margin():
-    """The aggressive variant, run until nothing is left to do, has y <w, x> >= 1 everywhere with nearly the shortest w."""
+def test_the_aggressive_variant_approaches_the_largest_margin():
+    """After convergence y <w, x> >= 1 holds for all examples, and w is nearly the shortest such vector."""
     X, y = blobs(60, 20, seed=3)
     model = ROMMA(variant="aggressive", max_iter=2000, tol=None).fit(X, y)
     certificate = certify(X, y)
     assert model.certificate_.margin[0] > 0.9 * certificate.margin[0]
 
 
-def test_by_hand():
+def test_an_example_worked_out_by_hand():
     model = ROMMA(fit_intercept=False).partial_fit([[3.0, 4.0]], [1], classes=[0, 1])
     np.testing.assert_allclose(model.coef_, [[3 / 25, 4 / 25]])
     model.partial_fit([[3.0, 0.0]], [0])
@@ -87,15 +87,15 @@ def test_by_hand():
     assert w @ before == pytest.approx(before @ before)
 
 
-def test_data_that_no_weights_can_meet():
-    """One feature, no bias, contradicting labels: the newer one wins, and nothing overflows."""
+def test_contradicting_labels_do_not_overflow():
+    """One feature, no bias: the weights fit the newest label."""
     model = ROMMA(fit_intercept=False).partial_fit([[2.0]] * 5, [1, 0, 1, 0, 1], classes=[0, 1])
     assert model.coef_.tolist() == [[0.5]]
     assert model.mistakes_ == 5
 
 
 @EACH
-def test_weights_without_end_keep_their_direction(variant):
+def test_growing_weights_keep_their_direction(variant):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20_000, 3)), rng.integers(0, 2, 20_000)
     model = ROMMA(variant=variant).partial_fit(X, y)

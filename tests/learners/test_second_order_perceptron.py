@@ -13,7 +13,7 @@ COVARIANCES = ("diagonal", "full")
 
 
 def paper(X, y, a, epochs=1):
-    """As the paper writes it: A and θ, and a prediction that already counts the example. Integers stay exact."""
+    """The form of the paper: A and θ, with the current example included in the prediction. Integers stay exact."""
     A, theta, mistakes = a * np.eye(X.shape[1]), np.zeros(X.shape[1]), 0
     for _ in range(epochs):
         for x, label in zip(X, np.where(y == 1, 1, -1), strict=True):
@@ -24,7 +24,7 @@ def paper(X, y, a, epochs=1):
 
 @pytest.mark.parametrize("a", [0.5, 1.0, 10.0])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_papers_form(a, seed):
+def test_agrees_with_the_form_of_the_paper(a, seed):
     X, y = blobs(60, 5, seed=seed)
     Z = np.hstack([X, np.ones((60, 1))])
     w, mistakes = paper(Z, y, a, epochs=2)
@@ -59,7 +59,7 @@ def test_many_classes(covariance, scheme, seed):
 
 @examples(30)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 10.0]))
-def test_the_bound_on_mistakes(seed, a):
+def test_the_bound_on_mistakes_holds(seed, a):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(80, 4)) * [10, 1, 1, 0.1]
     u = rng.normal(size=4)
@@ -79,7 +79,7 @@ def test_the_bound_on_mistakes(seed, a):
         assert len(wrong) <= short / gamma + np.sqrt((a + u @ S @ u) * spread) / gamma + 1e-9
 
 
-def test_it_sees_through_a_bad_scale_better_than_the_perceptron():
+def test_badly_scaled_features_cost_fewer_mistakes_than_the_perceptron():
     from rosenblatt import Perceptron
 
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Soft confidence-weighted learning: the paper's formulas, and what they must achieve."""
+"""Soft confidence-weighted learning: the formulas of the paper, and the constraint that they satisfy."""
 
 import math
 
@@ -25,7 +25,7 @@ def check(model, run):
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 @pytest.mark.parametrize("classes", [2, 3, 7])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_papers_formulas(variant, covariance, classes, seed):
+def test_agrees_with_the_formulas_of_the_paper(variant, covariance, classes, seed):
     X, y = blobs(60, 9, classes, seed)
     C, phi = [0.1, 1.0, 5.0][seed], [0.3, 1.0, 2.0][seed]
     rule = oracles.soft_confidence_weighted(variant, C, phi)
@@ -40,7 +40,7 @@ def test_the_papers_formulas(variant, covariance, classes, seed):
 @EACH
 @examples(30)
 @given(problem=integer_runs(on_zero=("update",)), sparse=st.booleans())
-def test_weights_and_starts(variant, problem, sparse):
+def test_sample_weights_and_starting_weights(variant, problem, sparse):
     model = fitted(SoftConfidenceWeighted(C=0.5, phi=0.9, variant=variant), problem, sparse)
     rule = oracles.soft_confidence_weighted(variant, 0.5, 0.9)
     run = followed(model, rule, problem, oracles.learn_second_order)
@@ -65,8 +65,8 @@ numbers = st.floats(1e-3, 1e3)
 
 @examples(200)
 @given(margin=st.floats(-1e3, 1e3), variance=numbers, phi=numbers)
-def test_without_a_ceiling_the_example_is_as_sure_as_asked(margin, variance, phi):
-    """What the step is for: afterwards the margin is phi standard deviations."""
+def test_without_a_limit_on_the_step_the_constraint_is_met(margin, variance, phi):
+    """After the step the margin is phi standard deviations."""
     alpha, beta = step(margin, variance, 1.0, 1e300, phi, 0.0)
     left = variance - beta * variance * variance
     if margin >= phi * math.sqrt(variance):
@@ -92,7 +92,7 @@ def test_steps_stay_finite_and_variances_positive(variant, margin, variance, C, 
     assert beta * variance <= 1 + 1e-12, "a variance never becomes negative"
 
 
-def test_the_ceiling():
+def test_c_limits_the_step():
     model = SoftConfidenceWeighted(C=0.01, phi=1.0).partial_fit([[1.0, 2.0]], [1], classes=[0, 1])
     assert model.coef_.tolist() == [[0.01, 0.02]]
     doubled = SoftConfidenceWeighted(C=0.01).partial_fit([[1.0, 2.0]], [1], classes=[0, 1], sample_weight=[2.0])

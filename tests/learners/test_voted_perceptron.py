@@ -1,4 +1,4 @@
-"""The voted perceptron: every weight vector votes as often as it survived."""
+"""The voted perceptron: every weight vector has one vote per example that it survived."""
 
 import numpy as np
 import pytest
@@ -32,11 +32,11 @@ def test_many_classes(scheme, data):
     model = fitted(VotedPerceptron(multiclass=scheme), problem)
     run = followed(model, oracles.perceptron(), problem, scheme=scheme)
     assert np.array_equal(last_weights(model), run.W)
-    if scheme != "proportional":  # its thirds and sevenths make ties a matter of rounding
+    if scheme != "proportional":  # its fractions are rounded, which decides ties
         assert np.array_equal(model.decision_function(problem["X"]), run.votes(problem["X"], scheme))
 
 
-def test_the_weight_vectors_follow_from_the_support():
+def test_the_weight_vectors_can_be_computed_from_the_support():
     X, y = blobs(40, 3)
     model = VotedPerceptron(max_iter=3, tol=None).fit(X, y)
     w = np.cumsum(
@@ -44,10 +44,10 @@ def test_the_weight_vectors_follow_from_the_support():
     )
     np.testing.assert_allclose(w[-1:], last_weights(model), rtol=1e-12, atol=1e-12)
     assert len(model.mistake_rows_) == model.mistakes_ == len(model.survived_) - 1
-    assert len(np.unique(model.support_, axis=0)) == len(model.support_), "each example stands once"
+    assert len(np.unique(model.support_, axis=0)) == len(model.support_), "each example occurs once"
 
 
-def test_more_mistakes_than_one_log_holds():
+def test_more_mistakes_than_the_capacity_of_a_log():
     rng = np.random.default_rng(0)
     X, y = rng.integers(-2, 3, (5000, 2)).astype(float), rng.integers(0, 2, 5000)
     same = {"max_iter": 1, "tol": None, "shuffle": False}
@@ -58,7 +58,7 @@ def test_more_mistakes_than_one_log_holds():
     assert np.array_equal(model.decision_function(X[:4]), run.votes(X[:4])[:, 0])
 
 
-def test_strided_rows_are_remembered_by_their_own_numbers():
+def test_strided_rows_are_stored_with_their_own_values():
     X, y = blobs(50, 6)
     plain = VotedPerceptron(max_iter=2, tol=None).fit(X, y)
     strided = VotedPerceptron(max_iter=2, tol=None).fit(np.asfortranarray(X), y)
@@ -76,7 +76,7 @@ def test_it_has_no_single_weight_vector():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_max_support_caps_memory_with_a_warning(classes):
+def test_max_support_limits_memory_with_a_warning(classes):
     X, y = blobs(200, 4, classes, seed=3)
     y = np.random.default_rng(4).permutation(y)
     capped, free = VotedPerceptron(max_support=10), VotedPerceptron()
@@ -89,10 +89,10 @@ def test_max_support_caps_memory_with_a_warning(classes):
 
     with pytest.warns(UserWarning, match=r"max_support=10.*AveragedPerceptron"):
         stream()
-    assert np.array_equal(last_weights(capped), last_weights(free)), "learning itself is untouched"
+    assert np.array_equal(last_weights(capped), last_weights(free)), "learning itself does not change"
     assert capped.mistakes_ == free.mistakes_
     assert capped.support_.shape[0] <= 10
-    # The votes of the kept vectors are those of the free model.
+    # The votes of the kept vectors equal those of the model without a limit.
     m = len(capped.mistake_rows_)
     assert np.array_equal(capped.survived_[1:], free.survived_[-m:])
     assert np.array_equal(capped.dual_coef_, free.dual_coef_[-m:])
@@ -109,7 +109,7 @@ def test_max_support_in_one_fit():
     assert model.score(X, y) > 0.6
 
 
-def test_dense_and_sparse_chunks_make_one_support():
+def test_dense_and_sparse_chunks_share_one_support():
     X, y = blobs(60, 5)
     mixed = VotedPerceptron().partial_fit(X[:30], y[:30]).partial_fit(csr(X[30:]), y[30:])
     other = VotedPerceptron().partial_fit(csr(X[:30]), y[:30]).partial_fit(X[30:], y[30:])

@@ -1,4 +1,4 @@
-"""Winnow: weights that are multiplied, kept as logarithms."""
+"""Winnow: multiplicative updates of weights stored as logarithms."""
 
 import math
 
@@ -36,7 +36,7 @@ def test_many_classes(scheme, balanced, problem):
     check(fitted(Winnow(eta=0.25, balanced=balanced, multiclass=scheme), problem), run)
 
 
-def test_multiplying_the_weights_is_adding_to_their_logarithms():
+def test_multiplying_weights_equals_adding_to_their_logarithms():
     rng = np.random.default_rng(0)
     X, y = rng.choice([-1.0, 1.0], (200, 9)), rng.integers(0, 2, 200)
     w, mistakes = np.ones(9), 0
@@ -68,7 +68,7 @@ def committee(p, k, n, seed):
 
 
 @pytest.mark.parametrize(("p", "k"), [(60, 3), (200, 5), (1000, 5)])
-def test_the_bound_on_committees(p, k):
+def test_the_bound_for_committees_holds(p, k):
     for seed in range(3):
         X, y = committee(p, k, 1500, seed)
         model = Winnow(eta=1 / k, fit_intercept=False, shuffle=False, tol=None, max_iter=200).fit(X, y)
@@ -78,7 +78,7 @@ def test_the_bound_on_committees(p, k):
 
 @examples(25)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.5, 1.0]))
-def test_the_general_bound(seed, share):
+def test_the_general_bound_holds(seed, share):
     rng = np.random.default_rng(seed)
     u = rng.dirichlet(np.full(6, 0.5))
     X = rng.uniform(-1, 1, (60, 6))
@@ -96,7 +96,7 @@ def test_the_general_bound(seed, share):
 
 
 def noise(classes, seed=0, n=40):
-    """Nothing to learn, and no zeros: the weights wander, and the largest of them decides."""
+    """Random examples without zeros: the weights change at random, and the largest one decides."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, 4)), rng.permutation(np.arange(n) % classes)
 
@@ -108,13 +108,13 @@ def test_weights_never_overflow(classes, balanced):
     model = Winnow(eta=150.0, balanced=balanced, max_iter=30, tol=None, shuffle=False).fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.decision_function(X)).all()
-    assert model.model_.state.counters.shift != 0, "this test is to reach the scaling"
+    assert model.model_.state.counters.shift != 0, "this test must reach the scaling"
     if classes == 2:
         assert model.mistakes_ == scaled_winnow(X, y, classes, 150.0, balanced, 30)
 
 
 def test_weights_never_vanish():
-    """On noise plain Winnow only ever shrinks its weights; they must not all end as 0."""
+    """On noise unbalanced Winnow only decreases its weights; they must not all become 0."""
     X, y = noise(2, n=20_000)
     model = Winnow(shuffle=False, tol=None, max_iter=3).fit(X, y)
     assert np.abs(model.coef_).max() > 1e-300
@@ -123,7 +123,7 @@ def test_weights_never_vanish():
 
 
 def scaled_winnow(X, y, classes, eta, balanced, epochs):
-    """Mistakes of Winnow whose weights are scaled anew for every single prediction."""
+    """Mistakes of Winnow with weights that are rescaled for every prediction."""
     vectors = 1 if classes == 2 else classes
     Z = np.hstack([X, np.ones((len(X), 1))])
     V, mistakes = np.zeros((vectors, Z.shape[1])), 0
@@ -145,7 +145,7 @@ def scaled_winnow(X, y, classes, eta, balanced, epochs):
     return mistakes
 
 
-def test_negative_weights_need_a_balance():
+def test_negative_weights_need_balanced_winnow():
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (300, 5))
     y = (X[:, 0] - X[:, 1] - X[:, 2] > 0).astype(int)

@@ -12,9 +12,9 @@ processes.FORK = True
 
 @pytest.fixture(scope="session")
 def postgres():
-    """A PostgreSQL of our own."""
+    """A temporary PostgreSQL server."""
     if postgres_programs() is None:
-        pytest.skip("PostgreSQL is not installed; `apt-get install postgresql` brings it")
+        pytest.skip("PostgreSQL is not installed; `apt-get install postgresql` installs it")
     database = Postgres()
     yield database
     database.close()

@@ -1,4 +1,4 @@
-"""Kill the service again and again under load, then look whether anything that it had confirmed is missing."""
+"""Kill the service repeatedly under load, then check that nothing that it had confirmed is missing."""
 
 import asyncio
 import contextlib
@@ -19,12 +19,12 @@ MODEL = "crash"
 
 
 class Load:
-    """Clients that predict, reveal and learn, remember what was confirmed, and ask again for what was not."""
+    """Clients that predict, reveal and learn, record the confirmed requests, and repeat the others."""
 
     def __init__(self, seed=0):
         self.random, self.number = random.Random(seed), 0
         self.predicted, self.revealed, self.learned = {}, {}, {}
-        self.unsure = []  # requests without an answer: to be asked again
+        self.unsure = []  # requests without an answer, to be repeated
         self.waiting = []
         self.requests = self.refused = 0
         self.ended = False
@@ -42,7 +42,7 @@ class Load:
         return self.random.choice(["spam", "ham", "work"])
 
     def next(self):
-        """Another request: kind and JSON objects."""
+        """The next request: kind and JSON objects."""
         if self.unsure:
             return self.unsure.pop()
         self.number += 1
@@ -68,7 +68,7 @@ class Load:
             elif kind == "reveal":
                 self.revealed[request["id"]] = request["label"]
                 assert answer["prediction"] == self.predicted[request["id"]], (
-                    "another prediction was scored than was given"
+                    "the scored prediction is not the one that was returned"
                 )
             else:
                 self.learned[request["id"]] = request["label"], answer["prediction"]
@@ -103,7 +103,7 @@ class Load:
 
 
 def crash_loop(store, times, seed=0, algorithm="perceptron"):
-    """Kill it so often; raises if anything is lost, else says how much was not."""
+    """Kill the service this many times; raise an error if anything is lost, otherwise return counts."""
     rng, load = random.Random(seed), Load(seed)
     options = ("--snapshot-every", 300, "--log-level", "error")
     kills = early = 0
@@ -137,7 +137,7 @@ async def _under_load(server, load, seconds):
 
 
 def audit(store, load, name=MODEL):
-    """Every confirmed event is in the log, once, and the log makes the same model in every way of reading it."""
+    """Check that every confirmed event is in the log once, and that every way to read the log gives the same model."""
     log = Store(store)
     numbers = {name: number for number, name in log.models()}
     events = list(log.events(numbers[name]))
@@ -176,7 +176,7 @@ def audit(store, load, name=MODEL):
 
 
 def run_again(events):
-    """A run without interruptions: the same requests, decided anew."""
+    """A run without interruptions: the same requests, processed again."""
     served = Served.from_creation(events[0])
     for event in events[1:]:
         lines = orjson.loads(event.payload)
@@ -199,14 +199,14 @@ def run_again(events):
 
 
 def differing(a, b):
-    """Which parts of two served models differ in any bit."""
-    # Through a file and back: that forgets where the last pass over a table stood, which has no meaning between examples.
+    """The parts of two served models that differ in any bit."""
+    # A round trip through a file drops the position in the last table, which has no meaning between examples.
     a, b = (from_snapshot(1, container.to_bytes(*copy(served).packed())) for served in (a, b))
     (header_a, tensors_a), (header_b, tensors_b) = copy(a).packed(), copy(b).packed()
     if header_a != header_b or tensors_a.keys() != tensors_b.keys():
         return "the header"
     states = [orjson.loads(tensors.pop("service").tobytes()) for tensors in (tensors_a, tensors_b)]
-    for state in states:  # the same requests, however they are spelled
+    for state in states:  # requests are the same in any spelling
         state["pending"] = [[i, when, given, x["features"]] for i, when, given, x in state["pending"]]
     parts = [key for key in states[0] if states[0][key] != states[1][key]]
     return parts + [name for name in tensors_a if tensors_a[name].tobytes() != tensors_b[name].tobytes()]

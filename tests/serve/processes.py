@@ -1,4 +1,4 @@
-"""Real processes to test: the service, PostgreSQL on a free port, and a client that is fast enough to load them."""
+"""Real processes for tests: the service, PostgreSQL on a free port, and a client that is fast enough for load tests."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from tests.forked import Forked
 
 SOURCE = Path(rosenblatt.__file__).parent.parent
 FORK = False
-"""Whether services are forked from a process that has everything imported. The tests set this; the benchmarks measure starts."""
+"""Whether services are forked from a process with all imports. The tests set this; the benchmarks measure real starts."""
 
 
 def free_port():
@@ -33,7 +33,7 @@ def free_port():
 
 
 class Server:
-    """`rosenblatt serve` as a process of its own."""
+    """`rosenblatt serve` as a separate process."""
 
     def __init__(self, store, *options, port=0, wait="ready", prefix=(), **popen):
         self.store, self.port, self.lines = store, port, deque(maxlen=2000)
@@ -60,9 +60,9 @@ class Server:
                 self.port = json.loads(line)["port"]
 
     def wait_for(self, state, seconds=60):
-        for _ in range(100 * seconds):  # counted, not timed: on a busy machine both may have been stopped for a while
+        for _ in range(100 * seconds):  # counts iterations, not time: a busy machine may stop both
             if self.process.poll() is not None:
-                raise RuntimeError("the service has ended:\n" + "".join(self.lines))
+                raise RuntimeError("the service ended:\n" + "".join(self.lines))
             if self.port and self.state() == state:
                 return time.monotonic() - self.started
             time.sleep(0.01)
@@ -116,7 +116,7 @@ class Server:
         self._end()
 
     def stop(self, seconds=30):
-        """Ask it to end; gives the exit code."""
+        """Ask the service to end; return the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(seconds)
@@ -139,7 +139,7 @@ class Server:
 
 
 def postgres_programs():
-    """Where Debian has the programs of PostgreSQL, or None."""
+    """The folder of the PostgreSQL programs on Debian, or None."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)
     if found:
         return found[0].parent
@@ -148,7 +148,7 @@ def postgres_programs():
 
 
 class Postgres:
-    """A PostgreSQL of our own, on loopback, in a folder that goes with it."""
+    """A temporary PostgreSQL server on loopback with its own folder."""
 
     def __init__(self):
         self.programs = postgres_programs()
@@ -207,7 +207,7 @@ class Postgres:
 
 
 class Connection(asyncio.Protocol):
-    """A keep-alive connection that sends one request at a time and keeps the answer; a hundredth of what urllib costs."""
+    """A keep-alive connection that sends one request at a time and stores the answer; a hundred times cheaper than urllib."""
 
     def __init__(self):
         self.buffer, self.waiting = b"", None

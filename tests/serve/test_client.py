@@ -77,7 +77,7 @@ def test_async_client(service, tmp_path):
     asyncio.run(run())
 
 
-def test_client_waits_for_a_service_that_restarts(tmp_path):
+def test_the_client_waits_while_the_service_restarts(tmp_path):
     store = f"sqlite:///{tmp_path}/log.db"
     with Server(store) as server:
         server.post("/v1/models/m", {"algorithm": "perceptron"})
@@ -91,7 +91,7 @@ def test_client_waits_for_a_service_that_restarts(tmp_path):
     assert servers[0].stop() == 0
 
 
-def test_replay_checks_rebuilds_and_asks_what_if(tmp_path):
+def test_replay_checks_and_rebuilds_models_and_tries_other_learners(tmp_path):
     store = f"sqlite:///{tmp_path}/log.db"
     load = Load()
     with Server(store) as server:
@@ -127,24 +127,24 @@ def test_replay_checks_rebuilds_and_asks_what_if(tmp_path):
 
 
 def schemathesis(server, *options):
-    server.get("/openapi.json")  # making it loads every learner, and schemathesis waits 10 seconds for it
+    server.get("/openapi.json")  # loads every learner; schemathesis waits only 10 seconds
     command = [
         sys.executable, "-m", "schemathesis.cli", "--config-file", Path(__file__).parent / "schemathesis.toml",
         "run", f"{server.address}/openapi.json", "--max-examples", "15",
-        "--max-response-time", "240",  # the first model of a kind may have to be compiled
+        "--max-response-time", "240",  # the first model of a kind may need compilation
         "--exclude-path-regex", "events$", "--workers", "1", "--request-timeout", "240", "--no-color", "--seed", "1", *options,
     ]  # fmt: skip
     result = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
 
 
-def test_schemathesis_finds_nothing(tmp_path):
+def test_schemathesis_finds_no_errors(tmp_path):
     with Server(f"sqlite:///{tmp_path}/log.db") as server:
         schemathesis(server)
 
 
-def test_schemathesis_finds_nothing_with_tokens_on_postgresql(postgres):
-    """PostgreSQL accepts less than SQLite does: what comes with a token reaches it as well."""
+def test_schemathesis_finds_no_errors_with_tokens_on_postgresql(postgres):
+    """PostgreSQL accepts less than SQLite, so this test sends requests with a token, which reach it."""
     store = Store(postgres.database("schemathesis"))
     store.prepare()
     token = store.add_token("tester", "admin")

@@ -1,4 +1,4 @@
-"""What goes wrong: crashes, a full disk, a store that is read-only or restarts, a second process, the end under load."""
+"""Faults: crashes, a full disk, a read-only or restarted store, a second process, shutdown under load."""
 
 import asyncio
 import json
@@ -16,14 +16,14 @@ from tests.serve.processes import Server
 
 
 def wait_until(condition, seconds=60):
-    """Wait for something that another process or thread brings about."""
+    """Wait for a change made by another process or thread."""
     until = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < until, "it has not happened"
+        assert time.monotonic() < until, "timeout"
         time.sleep(0.01)
 
 
-def test_kill_at_random_moments(store):
+def test_killing_the_service_at_random_times_loses_nothing(store):
     result = crash_loop(store, 4)  # the benchmark does it 200 times
     assert result["confirmed"] > 50
 
@@ -48,7 +48,7 @@ def test_sigterm_under_load_drains_and_exits_0(store):
     log.close()
 
 
-def test_postgresql_restarted_in_mid_load(postgres):
+def test_a_restart_of_postgresql_under_load_loses_nothing(postgres):
     store, load = postgres.database(f"t{uuid.uuid4().hex}"), Load()
     with Server(store) as server:
         server.post(f"/v1/models/{MODEL}", {"algorithm": "perceptron"})
@@ -89,7 +89,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(tmp_path)], check=False)
 
 
-def test_disk_full(small_disk):
+def test_a_full_disk_loses_nothing(small_disk):
     store = f"sqlite:///{small_disk}/log.db"
     with Server(store) as server:
         server.post("/v1/models/m", {"algorithm": "perceptron"})
@@ -113,12 +113,10 @@ def test_disk_full(small_disk):
         server.wait_for("ready")
         facts = server.get("/v1/models/m")[1]
         assert facts["examples"] in (confirmed, confirmed + 1)
-        assert (
-            server.post("/v1/models/m/learn", body)[0] == 200
-        )  # the one that failed: learned once, whatever had happened to it
+        assert server.post("/v1/models/m/learn", body)[0] == 200  # the failed request: learned exactly once
         assert server.get("/v1/models/m")[1]["examples"] == confirmed + 1
         assert server.stop() == 0
-    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)  # and now read-only
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)  # now read-only
     with Server(store, wait=None) as server:
         assert server.process.wait(60) == 1
         server._reader.join(5)
@@ -128,7 +126,7 @@ def test_disk_full(small_disk):
         assert server.get("/v1/models/m")[1]["examples"] == confirmed + 1
 
 
-def test_a_store_that_cannot_be_used_gives_one_sentence(tmp_path):
+def test_a_bad_store_gives_a_clear_error(tmp_path):
     (tmp_path / "text.db").write_text("this is no database, but long enough to be looked at" * 10)
     for store in (
         f"sqlite:///{tmp_path}/none/log.db",
@@ -145,7 +143,7 @@ def test_a_store_that_cannot_be_used_gives_one_sentence(tmp_path):
             assert said.startswith("rosenblatt: ")
 
 
-def test_postgresql_read_only(postgres):
+def test_a_read_only_postgresql_store(postgres):
     name = f"t{uuid.uuid4().hex}"
     with Server(postgres.database(name)) as server:
         server.post("/v1/models/m", {"algorithm": "perceptron"})
@@ -161,7 +159,7 @@ def test_postgresql_read_only(postgres):
         assert server.get("/v1/models/m")[1]["examples"] == 1
 
 
-def test_a_second_process_waits_reads_and_takes_over(store):
+def test_a_second_process_waits_and_takes_over(store):
     load = Load()
     with Server(store) as first:
         first.post(f"/v1/models/{MODEL}", {"algorithm": "perceptron"})
@@ -184,8 +182,8 @@ def test_a_second_process_waits_reads_and_takes_over(store):
     audit(store, load)
 
 
-def test_a_writer_that_was_frozen_cannot_write_any_more(store):
-    """After a long pause the process still holds what it knew of the lease."""
+def test_a_process_that_lost_its_lease_cannot_write(store):
+    """After a long pause the process still believes that it holds the lease."""
     import signal
 
     with Server(store) as first:
@@ -226,7 +224,7 @@ def test_tokens(tmp_path):
     store.close()
 
 
-def test_without_tokens_only_loopback(tmp_path):
+def test_without_tokens_the_service_listens_on_loopback_only(tmp_path):
     with Server(f"sqlite:///{tmp_path}/log.db", "--host", "0.0.0.0", wait=None) as server:
         assert server.process.wait(60) == 2
         server._reader.join(5)

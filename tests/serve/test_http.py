@@ -1,4 +1,4 @@
-"""The contract over HTTP, on both stores: what is promised, and what clients get wrong."""
+"""The HTTP interface on both stores: its promises, and errors of clients."""
 
 import contextlib
 import json
@@ -43,7 +43,7 @@ def test_an_id_is_revealed_once(server, model):
     assert server.get(model)[1] == before
 
 
-def test_two_clients_reveal_the_same_id_at_once(server, model):
+def test_two_clients_reveal_the_same_id_simultaneously(server, model):
     server.post(f"{model}/predict", {"id": "a", "features": {"x": 1}})
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda n: server.post(f"{model}/reveal", {"id": "a", "label": "xy"[n % 2]}), range(8)))
@@ -54,7 +54,7 @@ def test_two_clients_reveal_the_same_id_at_once(server, model):
     assert server.get(model)[1]["examples"] == 1
 
 
-def test_many_at_once(server, model):
+def test_many_examples_in_one_request(server, model):
     kind = "application/x-ndjson"
     body = lines(*({"id": f"i{n}", "features": [n, 1.5]} for n in range(40)))
     status, answers = server.post(f"{model}/predict", body, kind=kind)
@@ -71,7 +71,7 @@ def test_many_at_once(server, model):
     assert server.get(model)[1]["examples"] == 640
 
 
-def test_a_bad_line_is_named_and_the_others_are_not_done(server, model):
+def test_a_bad_line_is_named_and_no_line_is_processed(server, model):
     good = {"features": {"x": 1}, "label": "a"}
     body = lines(good) + b'\n{"features": {"x": NaN}, "label": 1}\n' + lines({"label": "a"}, good) + b"\nnonsense"
     status, answer = server.post(f"{model}/learn", body, kind="application/x-ndjson")
@@ -82,7 +82,7 @@ def test_a_bad_line_is_named_and_the_others_are_not_done(server, model):
     assert server.get(model)[1]["examples"] == 0
 
 
-def test_numbers_that_are_none(server, model):
+def test_bad_numbers_are_refused(server, model):
     for text, expected in (
         (b'{"features":{"x":NaN},"label":"a"}', 400), (b'{"features":{"x":1e999},"label":"a"}', 400),
         (b'{"features":{"x":1e101},"label":"a"}', 422), (b'{"features":{"x":' + b"9" * 500 + b'},"label":"a"}', 400),
@@ -105,13 +105,11 @@ def test_large_weights_do_not_break_a_model(server, model):
     assert server.post(f"{model}/learn", {"features": {"x": 1}, "label": 3})[0] == 409
 
 
-def test_a_body_of_50_megabytes(server, model):
+def test_a_body_of_50_megabytes_is_refused(server, model):
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:
         client.sendall(f"POST {model}/learn HTTP/1.1\r\nHost: localhost\r\nContent-Length: {50 << 20}\r\n\r\n".encode())
         assert client.recv(12) == b"HTTP/1.1 413"
-    with socket.create_connection(
-        ("127.0.0.1", server.port), timeout=30
-    ) as client:  # without saying how much will come
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:  # without a Content-Length
         client.sendall(f"POST {model}/learn HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
         answer = b""
         try:
@@ -123,12 +121,12 @@ def test_a_body_of_50_megabytes(server, model):
         try:
             answer = client.recv(12)
         except OSError:
-            answer = b"HTTP/1.1 413"  # the answer was lost with the connection that we went on writing to
+            answer = b"HTTP/1.1 413"  # the answer was lost because we were still writing
         assert answer == b"HTTP/1.1 413"
     assert server.get(model)[0] == 200
 
 
-def test_slow_and_silent_clients_stall_nobody(server, model):
+def test_slow_and_silent_clients_do_not_delay_others(server, model):
     idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(50)]
     for n, client in enumerate(idle):
         if n % 2:
@@ -137,8 +135,8 @@ def test_slow_and_silent_clients_stall_nobody(server, model):
             client.sendall(b"POST ")
     started = time.monotonic()
     assert server.post(f"{model}/learn", {"features": {"x": 1}, "label": "a"})[0] == 200
-    assert time.monotonic() - started < 2.0  # the patience of this service: nobody waited for the silent ones
-    for client in idle:  # each is closed when the patience has ended, or at the next look after that
+    assert time.monotonic() - started < 2.0  # the timeout of this service: the others did not wait
+    for client in idle:  # each is closed after the timeout, at the next check
         client.settimeout(max(0.1, 6.5 - (time.monotonic() - started)))
         with contextlib.suppress(ConnectionResetError):
             assert client.recv(100) == b""
@@ -166,7 +164,7 @@ def test_names_and_paths(server):
     assert server.request("DELETE", "/v1/models")[0] == 405
 
 
-def test_models_are_made_once(server, model):
+def test_a_model_is_created_only_once(server, model):
     status, facts = server.post(model, {"algorithm": "perceptron"})
     assert status == 200
     assert facts["examples"] == 0
@@ -176,7 +174,7 @@ def test_models_are_made_once(server, model):
     assert model.rpartition("/")[2] in [facts["name"] for facts in server.get("/v1/models")[1]["models"]]
 
 
-def test_the_model_is_a_file(server, model, tmp_path):
+def test_the_model_can_be_downloaded_as_a_file(server, model, tmp_path):
     assert server.get(f"{model}/model")[0] == 409
     for n in range(20):
         server.post(f"{model}/learn", {"features": {"x": n % 3, "y": n % 2}, "label": "ab"[n % 2]})
@@ -203,7 +201,7 @@ def test_metrics_health_and_page(server, model):
     assert b"<title>" in server.get("/")[1]
 
 
-def test_events_are_told_as_they_come_to_disk(server, model):
+def test_events_are_sent_when_they_are_on_disk(server, model):
     received, ready = [], threading.Event()
 
     def listen():
@@ -227,9 +225,7 @@ def test_events_are_told_as_they_come_to_disk(server, model):
     listener.join(20)
     assert b"event: predict" in received[0]
     assert b'"examples":1' in received[0]
-    with socket.create_connection(
-        ("127.0.0.1", server.port), timeout=20
-    ) as client:  # once more, from the first event on
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:  # again, from the first event on
         client.sendall(f"GET {model}/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 1\r\n\r\n".encode())
         text = b""
         while b"event: reveal" not in text:
@@ -239,7 +235,7 @@ def test_events_are_told_as_they_come_to_disk(server, model):
     assert text.index(b"id: 2") < text.index(b"id: 3")
 
 
-def test_pages_of_others_are_not_answered(server):
+def test_pages_of_other_origins_are_refused(server):
     for header in ("Host: evil.example", "Host: localhost\r\nOrigin: http://evil.example"):
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
             client.sendall(f"POST /v1/models/evil HTTP/1.1\r\n{header}\r\nContent-Length: 0\r\n\r\n".encode())

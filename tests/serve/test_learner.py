@@ -1,4 +1,4 @@
-"""The log and the models that it makes: doing the events again gives the same model, to the last bit."""
+"""The log and its models: replaying the events gives the same model bit for bit."""
 
 import asyncio
 import random
@@ -23,12 +23,12 @@ LIMITS = Limits()
 
 
 def asked(request):
-    """A request as the service hands it on: parsed, and as it came."""
+    """A request in the form that the service uses: parsed and raw."""
     return request, orjson.dumps(request)
 
 
 def traffic(count, seed=0, labels=("spam", "ham", "work")):
-    """Predictions that are revealed late or never, and examples learned at once."""
+    """Predictions that are revealed late or never, and examples that are learned directly."""
     rng, waiting = random.Random(seed), []
     for n in range(count):
         x = {
@@ -91,8 +91,8 @@ def test_replay_and_snapshots_give_the_same_bits(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ["perceptron", "averaged-perceptron", "PassiveAggressive"])
-def test_batches_are_learned_as_one_by_one(algorithm):
-    """Whatever is in them: new features and classes, words, ids, examples that are refused."""
+def test_batches_give_the_same_model_as_single_requests(algorithm):
+    """With new features and classes, words, ids, and examples that are refused."""
     rng = random.Random(1)
     names = [f"f{n}" for n in range(8)]
 
@@ -136,7 +136,7 @@ LINE = b'{"features":{"x":1},"label":"a"}'
 @pytest.mark.parametrize(
     ("body", "bad"),
     [
-        # As many values as there should be, but not one in each line.
+        # The right number of values, but not one per line.
         (b",".join([LINE] * 3) + b'\n{"features":[{}\n{}],"label":"c"}', [1, 2, 3]),
         (LINE + b'\n{"features":{"x":1},\n"label":"a"}', [2, 3]),
         (LINE + b"],[" + LINE, [1]),
@@ -145,13 +145,13 @@ LINE = b'{"features":{"x":1},"label":"a"}'
         (LINE + b"\n\xff\n" + LINE, [2]),
     ],
 )
-def test_each_line_must_be_an_object_of_its_own(body, bad):
+def test_each_line_must_be_one_json_object(body, bad):
     with pytest.raises(Refused) as refusal:
         read_lines("learn", body)
     assert [line["line"] for line in refusal.value.details["lines"]] == bad
 
 
-def test_lines_may_be_blank_and_end_as_they_like():
+def test_blank_lines_and_all_line_ends_are_allowed():
     for body, numbers in (
         (LINE, [1]),
         (LINE + b"\n" + LINE + b"\n", [1, 2]),
@@ -166,7 +166,7 @@ def test_lines_may_be_blank_and_end_as_they_like():
         assert len(requests) == len(numbers)
 
 
-def test_the_prediction_scored_is_the_one_that_was_given():
+def test_the_scored_prediction_is_the_one_that_was_returned():
     served = Served(1, "m", "perceptron", {}, 0.0)
     for label in ("a", "b"):
         served.learn([asked({"features": {label: 1}, "label": label})], 1.0, LIMITS)
@@ -203,7 +203,7 @@ def test_an_id_is_revealed_once():
     assert answer["repeated"]
 
 
-def test_predictions_expire_by_age_and_count_and_say_so():
+def test_predictions_expire_by_age_and_count():
     served = Served(1, "m", "perceptron", {}, 0.0)
     limits = Limits(pending=3, age=100.0, remembered=4)
     for n in range(5):
@@ -218,7 +218,7 @@ def test_predictions_expire_by_age_and_count_and_say_so():
     assert orjson.loads(events[0].payload) == ["p2", "p3"]
 
 
-def test_a_clock_that_goes_back_does_not_turn_events_round():
+def test_events_keep_their_order_if_the_clock_goes_back():
     served = Served(1, "m", "perceptron", {}, 0.0)
     limits = Limits(age=100.0)
     times = []
@@ -229,7 +229,7 @@ def test_a_clock_that_goes_back_does_not_turn_events_round():
     assert len(served.pending) == 4
 
 
-def test_what_a_learner_refuses_leaves_no_trace():
+def test_a_refused_example_changes_nothing():
     served = Served(1, "m", "perceptron", {}, 0.0)
     for label in ("a", "b", "a"):
         served.learn([asked({"features": {label: 1e90}, "label": label})], 1.0, LIMITS)
@@ -278,7 +278,7 @@ def test_algorithms_that_need_the_whole_set_are_refused():
         assert refusal.value.status == 422
 
 
-def test_store_keeps_events_and_the_newest_snapshot(tmp_path):
+def test_the_store_keeps_events_and_the_newest_snapshot(tmp_path):
     store = Store(f"sqlite:///{tmp_path}/log.db")
     store.prepare()
     assert store.acquire(5.0)
@@ -305,7 +305,7 @@ def test_only_the_holder_of_the_lease_writes(tmp_path):
     assert first.acquire(60.0)
     assert not second.acquire(60.0)
     first.append([])
-    assert second.acquire(0.0)  # as if it had been silent for long
+    assert second.acquire(0.0)  # as after a long silence
     with pytest.raises(LeaseLost):
         first.append([])
     second.append([])
@@ -313,7 +313,7 @@ def test_only_the_holder_of_the_lease_writes(tmp_path):
     assert first.acquire(60.0)
 
 
-def test_snapshots_are_models_that_load_reads(tmp_path):
+def test_snapshots_are_model_files(tmp_path):
     import rosenblatt
 
     served, events = Served(1, "m", "averaged-perceptron", {}, 0.0), []
@@ -327,8 +327,8 @@ def test_snapshots_are_models_that_load_reads(tmp_path):
         rosenblatt.load(path)
 
 
-@pytest.mark.parametrize("error", [StoreError("the disk is full"), RuntimeError("nobody thought of this")])
-def test_whoever_waits_is_told_whatever_went_wrong(error):
+@pytest.mark.parametrize("error", [StoreError("the disk is full"), RuntimeError("an unexpected error")])
+def test_every_waiting_request_gets_the_error(error):
     async def write(*_):
         raise error
 

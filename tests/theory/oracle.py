@@ -7,7 +7,7 @@ import numpy as np
 
 
 def stacked_rows(X, y, fit_intercept, problem="stacked"):
-    """The vectors that must lie on the positive side, written out."""
+    """The vectors that must have a positive product with the separator."""
     examples = [[Fraction(float(v)) for v in row] + [Fraction(1)] * fit_intercept for row in np.asarray(X, dtype=float)]
     classes = sorted(set(y))
     if len(classes) <= 2:
@@ -28,7 +28,7 @@ def stacked_rows(X, y, fit_intercept, problem="stacked"):
 
 
 def positive_null_vector(vectors):
-    """The one combination of the vectors that vanishes, if all its weights are positive and it is unique."""
+    """The unique combination of the vectors that equals 0, if all its weights are positive."""
     size = len(vectors)
     equations = [list(column) for column in zip(*vectors)]
     pivots = []

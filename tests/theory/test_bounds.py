@@ -1,4 +1,4 @@
-"""Each bound against a run of its algorithm, written out in a few lines of NumPy."""
+"""Each bound compared with a run of its algorithm, written out in a few lines of NumPy."""
 
 import itertools
 import math
@@ -43,14 +43,14 @@ def test_block_novikoff_and_squeeze(seed):
     assert 0 < mistakes <= bounds.block_novikoff(r, gamma)
     assert bounds.squeeze(mistakes, gamma, r, w, 3 * u).holds
     assert not bounds.squeeze(2 * math.ceil((r / gamma) ** 2), gamma, r, w, u).holds
-    # The run's own weights bound every margin from above.
+    # The weights of the run give an upper bound of every margin.
     assert gamma <= bounds.margin_from_above(w, mistakes)
     assert certify(X, y, fit_intercept=False).margin[0] <= bounds.margin_from_above(w, mistakes)
     assert mistakes <= certify(X, y, fit_intercept=False).mistake_bound
 
 
 def test_block_novikoff_is_attained():
-    # d orthogonal unit vectors: γ = 1/√d, and every one of them is a mistake.
+    # d orthogonal unit vectors: γ = 1/√d, and each of them is a mistake.
     for d in (1, 4, 9):
         _, mistakes = run_perceptron(np.eye(d), np.ones(d))
         bound = certify(np.eye(d), np.ones(d), fit_intercept=False, tol=1e-9).mistake_bound
@@ -60,7 +60,7 @@ def test_block_novikoff_is_attained():
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("rate", [0.1, 1.0, 3.0])
-def test_from_starting_weights(seed, rate):
+def test_the_bound_from_starting_weights_holds(seed, rate):
     X, y, u = separable_data(seed)
     r, gamma = bounds.radius_and_margin(X, y, u)
     start = -5 * u
@@ -70,14 +70,14 @@ def test_from_starting_weights(seed, rate):
     assert bounds.from_starting_weights(r, gamma, 0.0, rate) == bounds.block_novikoff(r, gamma)
 
 
-def test_one_point_shows_that_no_term_can_be_left_out():
+def test_every_term_of_the_bound_is_needed_for_one_point():
     X, y = np.ones((1, 1)), np.ones(1)
     assert 1 < run_perceptron(X, y, w=[-5.0])[1] == 6 <= bounds.from_starting_weights(1, 1, 5.0) == 11
     assert 1 < run_perceptron(X, y, threshold=5.0)[1] == 6 <= bounds.margin_rule_updates(1, 1, 5.0) == 11
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_not_separable(seed):
+def test_the_bound_for_inseparable_data_holds(seed):
     X, y, u = separable_data(seed)
     y[::7] *= -1
     _, mistakes = run_perceptron(X, y, epochs=1)
@@ -87,7 +87,7 @@ def test_not_separable(seed):
     assert bounds.not_separable(r, 0.3, 0.0) == bounds.block_novikoff(r, 0.3)
 
 
-def test_hinge_deviation_counts_the_bias():
+def test_hinge_deviation_includes_the_bias():
     X, y = [[1.0], [2.0]], [-1, 1]
     by_hand = np.linalg.norm(np.maximum(0, 1 - np.array([-1 * (1 - 1.5), 2 - 1.5]) / np.sqrt(1 + 1.5**2)))
     assert bounds.hinge_deviation([1.0], X, y, 1.0, intercept=-1.5) == pytest.approx(by_hand)
@@ -95,7 +95,7 @@ def test_hinge_deviation_counts_the_bias():
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("threshold", "rate"), [(0.0, 1.0), (1.0, 1.0), (5.0, 0.5)])
-def test_margin_rule(seed, threshold, rate):
+def test_the_bound_of_the_margin_rule_holds(seed, threshold, rate):
     X, y, u = separable_data(seed)
     r, gamma = bounds.radius_and_margin(X, y, u)
     w, updates = run_perceptron(X, y, rate=rate, threshold=threshold)
@@ -129,7 +129,7 @@ def run_multiclass(X, y, classes, scheme, epochs=10_000):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("scheme", ["max", "uniform", "proportional"])
-def test_multiclass(seed, scheme):
+def test_the_multiclass_bound_holds(seed, scheme):
     rng = np.random.default_rng(seed)
     U = rng.standard_normal((4, 5))
     X = rng.standard_normal((400, 5))
@@ -158,7 +158,7 @@ def run_winnow(X, y, rate, epochs=2000):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("factor", [0.5, 1.0, 1.5])
-def test_winnow(seed, factor):
+def test_the_bound_of_winnow_holds(seed, factor):
     rng = np.random.default_rng(seed)
     u = rng.dirichlet(np.full(30, 0.2))
     X = rng.choice([-1.0, 1.0], (600, 30))
@@ -173,7 +173,7 @@ def test_winnow(seed, factor):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_committee(seed):
+def test_the_bounds_of_committees_hold(seed):
     rng = np.random.default_rng(seed)
     p, k = 100, 5
     X = rng.choice([-1.0, 1.0], (400, p))
@@ -190,13 +190,13 @@ def test_committee(seed):
 @pytest.mark.parametrize(
     ("p", "k", "perceptron", "winnow"), [(1000, 5, 5000, 264.9), (10000, 5, 50000, 380.0), (1000, 9, 9000, 763.1)]
 )
-def test_committee_of_the_notes(p, k, perceptron, winnow):
+def test_the_bounds_of_the_committee_in_the_notes(p, k, perceptron, winnow):
     assert bounds.committee_perceptron(p, k) == perceptron
     assert bounds.committee_winnow(p, k) == pytest.approx(winnow, abs=0.05)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_parameter_mixing(seed):
+def test_the_bound_of_parameter_mixing_holds(seed):
     X, y, u = separable_data(seed)
     r, gamma = bounds.radius_and_margin(X, y, u)
     rng = np.random.default_rng(seed)
@@ -234,12 +234,12 @@ def test_parameter_mixing(seed):
         lambda: bounds.hinge_deviation([1.0], [[1.0], [2.0], [3.0]], [0, 1, 2], 1.0),
     ],
 )
-def test_wrong_input_is_one_sentence_with_advice(call):
+def test_errors_have_one_sentence_and_advice(call):
     with pytest.raises(ValueError, match=r"^`\w+`.* must .*; got .*\. \S"):
         call()
 
 
-def test_edges():
+def test_edge_cases_of_the_bounds():
     assert bounds.block_novikoff(0, 1) == 0
     assert bounds.winnow(1, 0.5, 0.5) == 0
     assert bounds.margin_rule_margin(0, 1, 0) == 0

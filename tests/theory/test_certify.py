@@ -1,4 +1,4 @@
-"""`certify` decides the hard cases, proves them, and notices when a proof was tampered with."""
+"""`certify` decides the hard cases, proves the answers, and refuses a proof that was changed."""
 
 import dataclasses
 
@@ -14,7 +14,7 @@ from tests.theory import oracle
 
 
 def check(X, y, status, **options):
-    """Certify dense and sparse; the status is as told and proved, and the margin is closed to the tolerance."""
+    """Certify dense and sparse rows; check the status, its proof, and that the margin is known to the tolerance."""
     dense, sparse = certify(X, y, **options), certify(sp.csr_matrix(np.asarray(X, dtype=float)), y, **options)
     for certificate in (dense, sparse):
         assert certificate.status == status
@@ -39,15 +39,15 @@ def check(X, y, status, **options):
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_exclusive_or(fit_intercept):
+def test_exclusive_or_is_inseparable(fit_intercept):
     certificate = check(
         [[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, -1, -1, 1], "inseparable", fit_intercept=fit_intercept
     )
-    if fit_intercept:  # else two opposite examples are enough
+    if fit_intercept:  # without a bias two opposite examples are enough
         assert certificate.combination.tolist() == [0.25, 0.25, 0.25, 0.25]
 
 
-def test_or_has_the_margin_known_by_hand():
+def test_or_has_the_margin_computed_by_hand():
     certificate = check([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1], "separable", tol=1e-9)
     assert certificate.margin == pytest.approx((1 / 3, 1 / 3))
     assert certificate.radius == pytest.approx(np.sqrt(3))
@@ -58,7 +58,7 @@ def test_or_has_the_margin_known_by_hand():
     assert coef[0] / intercept == pytest.approx([-2, -2])
 
 
-def test_the_set_on_which_the_rule_all_fails_is_separable():
+def test_the_data_on_which_the_scheme_all_fails_is_separable():
     X, y = np.array([[-3, 1], [3, 2], [2, 0], [-2, 1]]), np.array([1, 1, 2, 0])
     certificate = check(X, y, "separable", tol=1e-6)
     coef, intercept = certificate.separator
@@ -68,7 +68,7 @@ def test_the_set_on_which_the_rule_all_fails_is_separable():
 
 
 def test_stacked_and_one_against_the_rest_differ():
-    # Three classes on a line: the middle one cannot be cut off by one point, but can win between the others.
+    # Three classes on a line: no threshold separates the middle one from the rest, but its score can be the largest between them.
     X, y = [[-1.0], [0.0], [1.0]], ["a", "b", "c"]
     stacked = check(X, y, "separable")
     rest = check(X, y, "inseparable", problem="one-vs-rest")
@@ -77,7 +77,7 @@ def test_stacked_and_one_against_the_rest_differ():
     assert rest.combination.shape == (3, 3)
 
 
-def test_bound_of_one_against_the_rest_adds_up_the_learners():
+def test_the_bound_of_one_against_the_rest_is_the_sum_over_the_learners():
     X, y = [[1.0, 0], [0, 1], [-1, -1]], [0, 1, 2]
     together = check(X, y, "separable", problem="one-vs-rest", tol=1e-6).mistake_bound
     single = [certify(X, np.equal(y, c), tol=1e-6).mistake_bound for c in range(3)]
@@ -90,7 +90,7 @@ def test_bound_of_one_against_the_rest_adds_up_the_learners():
 @pytest.mark.parametrize("gap", [1e-6, 1e-9, 1e-12, 1e-15, 1e-30, 1e-200])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_tiny_margins_and_tiny_overlaps(gap, sign):
-    # The same gap on either side of 0: separable one way, overlapping the other way.
+    # The same gap on both sides of 0: separable with one sign, overlapping with the other.
     X = np.array([[0.0, gap], [1, gap], [0, -gap], [1, -gap], [0.5, sign * gap]])
     y = [1, 1, -1, -1, 1]
     if sign == 1:
@@ -110,12 +110,12 @@ def test_thin_margin_in_twenty_dimensions():
     assert certificate.margin[0] == pytest.approx(1e-10, rel=0.02)
 
 
-def test_float_cycle_on_separable_data():
+def test_separable_data_on_which_floats_cycle_is_separable():
     check([[1e16, 1e16], [1, -0.5]], [1, -1], "separable", fit_intercept=False)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_duplicates_with_both_labels_are_the_proof(classes):
+def test_duplicates_with_both_labels_are_a_proof(classes):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))
     y = rng.integers(0, classes, 40)
@@ -126,7 +126,7 @@ def test_duplicates_with_both_labels_are_the_proof(classes):
     assert own[[4, 17]].tolist() == [0.5, 0.5]
 
 
-def test_minus_zero_is_zero_in_a_duplicate():
+def test_duplicates_may_differ_in_the_sign_of_zero():
     assert np.count_nonzero(check([[0.0, 1], [-0.0, 1], [5, 5]], [0, 1, 1], "inseparable").combination) == 2
 
 
@@ -152,7 +152,7 @@ def test_zero_rows():
     assert check([[0.0, 0], [1, 2], [3, -1]], [0, 1, 2], "inseparable", fit_intercept=False).combination[0].sum() == 1
 
 
-def test_a_class_with_one_member():
+def test_a_class_with_one_example():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((60, 2))
     X[0] = 0
@@ -197,7 +197,7 @@ def test_columns_that_depend_on_each_other_up_to_rounding():
     X = np.hstack([X, X @ rng.standard_normal((5, 5))])
     check(X, X[:, 0] > X[:, 6], "separable")
     y = rng.integers(0, 2, 60)
-    # Rounding makes 10 independent columns out of 5; the answer is about the numbers as they are.
+    # Rounding makes 10 independent columns out of 5; the answer holds for the rounded numbers.
     assert certify(X, y).verify()
     assert certify(X, y).status != "undecided"
 
@@ -206,7 +206,7 @@ def test_columns_that_depend_on_each_other_up_to_rounding():
     ("load", "status"),
     [(load_iris, "inseparable"), (load_wine, "separable"), (load_breast_cancer, "separable")],
 )
-def test_scikit_learns_sets(load, status):
+def test_data_sets_of_scikit_learn(load, status):
     check(*load(return_X_y=True), status)
 
 
@@ -247,7 +247,7 @@ def test_agrees_with_the_oracle(data, fit_intercept, problem, tol):
     check(X, y, oracle.status(X, y, fit_intercept, problem), fit_intercept=fit_intercept, problem=problem, tol=tol)
 
 
-# --- proofs that were tampered with ---------------------------------------------------------------------------------
+# --- changed proofs --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -260,7 +260,7 @@ def inseparable():
     return certify([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
 
 
-def test_tampering_with_a_separator_is_noticed(separable):
+def test_a_changed_separator_is_refused(separable):
     coef, intercept = separable.separator
     lower, upper = separable.margin
     for change in [
@@ -283,7 +283,7 @@ def test_tampering_with_a_separator_is_noticed(separable):
     assert dataclasses.replace(separable, margin=(lower * 0.5, upper * 2), mistake_bound=1000.0).verify() is True
 
 
-def test_tampering_with_a_combination_is_noticed(inseparable):
+def test_a_changed_combination_is_refused(inseparable):
     for change in [
         {"status": "separable"},
         {"combination": np.array([0.3, 0.2, 0.25, 0.25])},
@@ -301,7 +301,7 @@ def test_tampering_with_a_combination_is_noticed(inseparable):
         assert dataclasses.replace(inseparable, **change).verify() is False, change
 
 
-def test_verify_against_other_data(separable, inseparable):
+def test_other_data_do_not_verify(separable, inseparable):
     X = [[0, 0], [0, 1], [1, 0], [1, 1]]
     assert separable.verify(X, [0, 1, 1, 1]) is True
     assert separable.verify(sp.csr_matrix(X), ["no", "yes", "yes", "yes"]) is False  # other classes
@@ -313,7 +313,7 @@ def test_verify_against_other_data(separable, inseparable):
     assert inseparable.verify(nearly, [0, 1, 1, 0]) is False
 
 
-# --- the rest --------------------------------------------------------------------------------------------------------
+# --- other tests -----------------------------------------------------------------------------------------------------
 
 
 def test_undecided_claims_nothing():
@@ -327,7 +327,7 @@ def test_undecided_claims_nothing():
     assert "undecided" in str(certificate)
 
 
-def test_text(separable, inseparable):
+def test_certificates_as_text(separable, inseparable):
     assert str(separable).startswith("separable: two classes, with bias")
     assert "27" in str(separable)
     assert "exactly 0" in str(inseparable)
@@ -336,14 +336,14 @@ def test_text(separable, inseparable):
     )
 
 
-def test_labels_of_any_kind():
+def test_labels_of_any_type():
     X = [[0.0], [1.0], [2.0]]
     for y in (["no", "yes", "yes"], [False, True, True], [-1, 1, 1], [7, 8, 8]):
         coef, intercept = certify(X, y).separator
         assert (np.ravel(X @ coef.T + intercept) > 0).tolist() == [False, True, True]
 
 
-def test_the_same_answer_every_time():
+def test_repeated_calls_give_the_same_answer():
     X, y = load_wine(return_X_y=True)
     one, two = certify(X, y), certify(X, y)
     assert one.margin == two.margin
@@ -366,11 +366,11 @@ def test_the_same_answer_every_time():
         ([[1.0], [2.0]], [0, 1], {"max_steps": 0}, "at least 1"),
     ],
 )
-def test_wrong_input(X, y, options, message):
+def test_wrong_input_is_refused(X, y, options, message):
     with pytest.raises(ValueError, match=message):
         certify(X, y, **options)
 
 
-def test_text_is_no_feature():
+def test_text_features_are_refused():
     with pytest.raises(TypeError, match="numbers"):
         certify([["a"], ["b"]], [0, 1])

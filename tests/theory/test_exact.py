@@ -1,4 +1,4 @@
-"""Exact arithmetic: nothing rounds, and what floats would get wrong comes out right."""
+"""Exact arithmetic: no rounding, and correct results where floats give wrong ones."""
 
 import math
 from fractions import Fraction
@@ -18,7 +18,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 
 @settings(deadline=None, derandomize=True)
 @given(st.lists(finite, min_size=1, max_size=5), st.integers(-50, 50))
-def test_integers_are_the_floats(values, power):
+def test_integers_equal_the_floats_exactly(values, power):
     whole, exponent = exact.integers(np.array(values), power)
     unit = Fraction(2) ** exponent
     assert [int(v) * unit for v in whole.tolist()] == [Fraction(v) * Fraction(2) ** power for v in values]
@@ -26,20 +26,20 @@ def test_integers_are_the_floats(values, power):
 
 @settings(deadline=None, derandomize=True)
 @given(st.fractions(min_value=0, max_value=10**40))
-def test_roots_lie_on_their_side(square):
+def test_bounds_of_roots_are_on_the_correct_side(square):
     low, high = exact.root_below(square), exact.root_above(square)
     assert Fraction(low) ** 2 <= square <= Fraction(high) ** 2
     assert high <= math.nextafter(math.nextafter(low, math.inf), math.inf)
 
 
-def test_roots_at_the_ends_of_the_floats():
+def test_roots_of_the_largest_and_smallest_floats():
     assert exact.root_below(Fraction(10) ** -900) == 0.0
     assert exact.root_above(Fraction(10) ** -900) > 0.0
     assert exact.root_above(Fraction(10) ** 900) == math.inf
     assert exact.root_below(Fraction(10) ** 900) < math.inf
 
 
-def test_floats_of_long_integers_keep_their_proportions():
+def test_floats_of_long_integers_keep_their_ratios():
     floats = exact.to_floats([3 << 500, -(1 << 500), 0, 1])
     assert floats[0] / floats[1] == -3
     assert floats[2] == 0
@@ -76,7 +76,7 @@ def test_null_combination():
     assert [w * 15 for w in weights] == [w * weights[2] for w in (5, 3, 15)]
 
 
-def test_enclosure_proves_only_what_is_true():
+def test_the_enclosure_proves_only_true_statements():
     rng = np.random.default_rng(0)
     proved = 0
     for _ in range(60):
@@ -90,13 +90,13 @@ def test_enclosure_proves_only_what_is_true():
             proved += 1
             assert weights == pytest.approx([w / sum(whole) for w in whole])
     assert proved > 3
-    # 0 is 1e-17 outside of the triangle: too close for floats to say.
+    # 0 is 1e-17 outside of the triangle: too close to decide with floats.
     problem = make_problem([[1.0, 1e-17], [-1.0, 1e-17], [0.0, 1.0]], [1, 1, 1], fit_intercept=False)
     assert vanishing_combination(problem, np.arange(3)) is None
     assert vanishing_combination(problem, np.arange(2)) is None
 
 
-def test_enclosure_does_not_trust_a_weight_below_its_error():
+def test_enclosure_needs_weights_above_their_error():
     rng = np.random.default_rng(1)
     positive = 0
     for _ in range(300):
@@ -106,7 +106,7 @@ def test_enclosure_does_not_trust_a_weight_below_its_error():
         floats = np.linalg.inv(np.vstack([X.T, np.ones(4)]))[:, -1]
         positive += floats.min() > 0
         assert vanishing_combination(problem, np.arange(4)) is None
-    assert positive > 50  # floats alone would have claimed it
+    assert positive > 50  # floats alone would give a wrong proof
 
 
 # --- cycles ----------------------------------------------------------------------------------------------------------
@@ -116,31 +116,31 @@ XOR = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
 
 @pytest.mark.parametrize("kind", [np.array, sp.csr_matrix])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_cycle_of_the_notes(kind, fit_intercept):
+def test_the_cycle_of_the_notes_is_found(kind, fit_intercept):
     y = np.array([1, -1, -1, 1])
     assert exact_cycle(kind(XOR), y, np.ones(4, int), fit_intercept).tolist() == [0.25] * 4
     assert exact_cycle(kind(XOR), y, np.array([1, 1, 1, 2]), fit_intercept) is None
     assert exact_cycle(kind(XOR), y, np.zeros(4, int), fit_intercept) is None
 
 
-def test_a_cycle_faked_by_rounding_is_none():
+def test_a_cycle_caused_by_rounding_is_not_reported():
     X, y = np.array([[1e16, 1e16], [-1, 0.5]]), np.array([1, 1])
     assert (1e16 - 1.0) + 1.0 == 1e16
     assert exact_cycle(X, y, np.array([0, 1]), fit_intercept=False) is None
-    # Sums that vanish in floats: 1e16 + 1 − 1e16.
+    # Sums that are 0 in floats: 1e16 + 1 − 1e16.
     X = np.array([[1e16], [1.0], [-1e16]])
     assert (X[0] + X[1] + X[2]).tolist() == [0.0]
     assert exact_cycle(X, np.ones(3), np.ones(3, int), fit_intercept=False) is None
     assert exact_cycle(X[[0, 2]], np.ones(2), np.ones(2, int), fit_intercept=False).tolist() == [0.5, 0.5]
 
 
-def test_bias_breaks_a_cycle():
+def test_a_cycle_without_a_bias_is_none_with_a_bias():
     X, y = np.array([[1.0], [-1.0]]), np.array([1, 1])
     assert exact_cycle(X, y, np.ones(2, int), fit_intercept=False) is not None
     assert exact_cycle(X, y, np.ones(2, int), fit_intercept=True) is None
 
 
-def test_cycle_of_many_classes():
+def test_a_cycle_of_many_classes_is_found():
     X = np.array([[1.0, 2.0], [1.0, 2.0], [5.0, 5.0]])
     counts = np.array([[0, 3, 0], [3, 0, 0], [0, 0, 0]])
     assert exact_cycle(X, np.array([0, 1, 2]), counts).tolist() == (counts / 6).tolist()
@@ -150,7 +150,7 @@ def test_cycle_of_many_classes():
         exact_cycle(X, np.array([0, 1, 2]), np.eye(3, dtype=int))
 
 
-def test_cycle_refuses():
+def test_cycle_refuses_wrong_input():
     with pytest.raises(ValueError, match="integers"):
         exact_cycle(XOR, np.ones(4), np.ones(4))
     with pytest.raises(ValueError, match="one per example"):

@@ -1,10 +1,10 @@
-"""The theory stands below the learners: importing it loads neither them nor scikit-learn, and no compiler until needed."""
+"""Importing the theory loads neither the learners nor scikit-learn, and the compiler only when it is needed."""
 
 import subprocess
 import sys
 
 
-def test_importing_is_light():
+def test_importing_loads_only_what_is_needed():
     code = (
         "import sys; import rosenblatt.theory as t; t.bounds.block_novikoff(1, 1); t.margin([1], [[1]], [1]); "
         "print(sorted(m for m in ('sklearn', 'numba', 'flint', 'rosenblatt.learners') if m in sys.modules)); "

@@ -18,21 +18,21 @@ def test_worked_example(kind):
     assert margin([7, 0], data, Y) == -1.0
 
 
-def test_bias_is_part_of_both_vectors():
+def test_the_bias_is_part_of_both_vectors():
     points, labels = [[3.0], [1.0]], [1, -1]
     assert margin([1.0], points, labels, intercept=-2.0) == pytest.approx(1 / np.sqrt(5))
     assert margin([1.0], points, labels, intercept=-2.0, geometric=True) == pytest.approx(1)
     assert margin([[1.0]], points, ["yes", "no"], intercept=[-2.0]) == pytest.approx(1 / np.sqrt(5))
 
 
-def test_many_classes_take_the_smallest_lead():
+def test_the_margin_of_many_classes_is_the_smallest_lead():
     points, labels = np.eye(3), ["a", "b", "c"]
     assert margin(np.eye(3), points, labels) == pytest.approx(1 / np.sqrt(3))
     assert margin(np.eye(3), points, ["b", "a", "c"]) == pytest.approx(-1 / np.sqrt(3))
     assert margin(np.eye(3), points, labels, intercept=[0, 0.5, 0]) == pytest.approx(0.5 / np.sqrt(3.25))
 
 
-def test_margin_refuses():
+def test_margin_refuses_wrong_input():
     with pytest.raises(ValueError, match="shape"):
         margin([1, 0, 0], X, Y)
     with pytest.raises(ValueError, match="not zero"):

@@ -1,4 +1,4 @@
-"""The parts of the search: the quick perceptron, Wolfe's algorithm in floats, and its exact finish."""
+"""The parts of the search: the fast perceptron, Wolfe's algorithm in floats, and its exact last step."""
 
 from fractions import Fraction
 
@@ -26,7 +26,7 @@ def random_problem(seed, classes=2, n=30, d=4, problem="stacked", kind=np.asarra
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize(("classes", "problem"), [(2, "stacked"), (4, "stacked"), (4, "one-vs-rest")])
-def test_perceptron_alone_settles_easy_data(kind, classes, problem):
+def test_the_perceptron_alone_decides_easy_data(kind, classes, problem):
     X, y = np.repeat(np.eye(classes), 3, axis=0) * 5, np.repeat(np.arange(classes), 3)
     scaled = equilibrated(make_problem(kind(X), y, problem=problem))
     weights = _perceptron_separator(scaled)
@@ -59,7 +59,7 @@ def test_nearest_point_is_the_minimum(seed, classes, problem):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_exact_finish_from_any_start(classes):
+def test_the_exact_last_step_works_from_any_start(classes):
     scaled = normalized(random_problem(1, classes))
     floats = nearest_point(scaled.problem, 1e-9, 1000)
     start = floats.corral[:1]
@@ -73,7 +73,7 @@ def test_exact_finish_from_any_start(classes):
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_lowest_product_is_exact_among_near_ties(kind, classes):
+def test_the_smallest_product_is_exact_for_near_ties(kind, classes):
     rng = np.random.default_rng(0)
     X = np.full((60, 2), 1.0) + rng.integers(-3, 4, (60, 2)) * 2.0**-52
     scaled = normalized(make_problem(kind(X), np.arange(60) % classes))

@@ -1,4 +1,4 @@
-"""What a fit proves by itself, and that its proof does not hold for other data or after tampering."""
+"""The proof that a fit gives without a search, and its refusal for other data or after a change."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def test_a_cycle_of_many_classes_is_proved():
     assert found.verify(X, y)
 
 
-def test_a_run_that_was_cut_short_claims_nothing():
+def test_an_unfinished_run_proves_nothing():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 2)), rng.integers(0, 2, 40)
     found = run(X, y, max_iter=1)
@@ -60,7 +60,7 @@ def test_a_run_that_was_cut_short_claims_nothing():
     assert "rosenblatt.certify" in str(found)
 
 
-def test_a_separator_that_was_tampered_with_is_refused():
+def test_a_changed_separator_is_refused():
     X, y = SEPARABLE
     found = run(X, y)
     coef, intercept = found.separator
@@ -73,7 +73,7 @@ def test_a_separator_that_was_tampered_with_is_refused():
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_a_cycle_that_was_tampered_with_is_refused(place):
+def test_a_changed_cycle_is_refused(place):
     X, y = EXCLUSIVE_OR
     found = run(X, y)
     counts = found.counts.copy()
@@ -84,7 +84,7 @@ def test_a_cycle_that_was_tampered_with_is_refused(place):
     assert not found.verify(moved, y)
 
 
-def test_nothing_is_proved_by_no_counts():
+def test_counts_of_zero_prove_nothing():
     X, y = EXCLUSIVE_OR
     assert not replace(run(X, y), counts=np.zeros(4, dtype=np.int64)).verify(X, y)
     assert not RunCertificate("inseparable", 0, 0, 0, 0.0, (0.0, 0.0), None).verify(X, y)

@@ -15,11 +15,9 @@ from rosenblatt.estimators.parameters import declarations
 from rosenblatt.learners import find
 from rosenblatt.training.evaluation import Evaluation, class_labels, evaluate_stream
 from rosenblatt.training.history import History
-from rosenblatt.training.interrupt import stopping_when
 from rosenblatt.training.loop import Block, BlockPasses, smallest_margin
-from rosenblatt.training.order import VisitingOrder
 from rosenblatt.training.progress import Bar
-from rosenblatt.training.schedule import Schedule, StopRule
+from rosenblatt.training.schedule import Schedule, StopRule, VisitingOrder, stopping_when
 
 
 def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:

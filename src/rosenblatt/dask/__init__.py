@@ -1,4 +1,4 @@
-"""The same training on a Dask cluster, for data that one machine cannot hold.
+"""Training on a Dask cluster, for data that do not fit on one machine.
 
 `train` takes any linear learner of the library, and the estimators here are those of `rosenblatt` with a `fit` that runs on a
 cluster. Shards of the data stay on their workers; each runs one epoch from the common weights, then the weights are mixed
@@ -50,7 +50,7 @@ _HOME = {"ClusterError": "_cluster", "connected": "_cluster", "train": "_fit"}
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used; without Dask, say what to install."""
+    """Load a public name on first use; raise an ImportError with installation advice if Dask is missing."""
     if name not in __all__ and name not in classes():
         raise AttributeError(f"module 'rosenblatt.dask' has no attribute {name!r}")
     from ._cluster import need_dask

@@ -1,4 +1,4 @@
-"""What all shards must agree on before the first epoch: classes, features, the model."""
+"""Collect the classes and features of all shards and create the common model before the first epoch."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from ._sources import Source
 
 
 def new_model(estimator: Any, facts: Sequence[Facts], classes: list[Any], width: int) -> tuple[Model, Recipe]:
-    """The model here, and the recipe for those on the workers."""
+    """The client's model, and the recipe for the models on the workers."""
     dtype = "float32" if all(fact.dtype == "float32" for fact in facts if fact.examples) else "float64"
     model = estimator._new_model(width, dtype)
     model.add_class(*classes)
@@ -33,14 +33,14 @@ def check_mixable(estimator: Any) -> None:
         name = type(estimator).__name__
         votes = hasattr(estimator, "_rule") and hasattr(estimator, "partial_fit")
         raise ValueError(
-            f"Only a linear learner that goes example by example and keeps weights can be trained on shards, such as Perceptron, "
-            f"AveragedPerceptron, PassiveAggressive, AROW or a rule of one's own; got {name}. "
+            f"Only an online linear learner that keeps weights can be trained on shards, such as Perceptron, "
+            f"AveragedPerceptron, PassiveAggressive, AROW or a rule of your own; got {name}. "
             + ("AveragedPerceptron is close to a vote." if votes else "Choose one of them.")
         )
 
 
 def joined_classes(facts: Sequence[Facts]) -> tuple[list[Any], dict[Any, int]]:
-    """All labels, sorted, and how often each comes."""
+    """All labels, sorted, and the number of examples of each."""
     counts: dict[Any, int] = {}
     kinds: dict[str, str] = {}
     for fact in facts:
@@ -57,7 +57,7 @@ def joined_classes(facts: Sequence[Facts]) -> tuple[list[Any], dict[Any, int]]:
 
 
 def joined_features(facts: Sequence[Facts], source: Source) -> tuple[int, list[Any], list[str] | None]:
-    """How many features there are, for each shard the numbers of its own, and all names where shards numbered them."""
+    """Number of features, the feature numbers of each shard, and all feature names if the shards numbered them."""
     if any(fact.names is not None for fact in facts):
         encoder = source.encoder
         known: dict[str, int] = {} if encoder is None else dict.fromkeys(encoder.vocabulary.names(), 0)
@@ -92,12 +92,12 @@ def joined_features(facts: Sequence[Facts], source: Source) -> tuple[int, list[A
 
 
 def joined_columns(facts: Sequence[Facts]) -> list[str] | None:
-    """What the columns of frames are called; frames without rows have no say."""
+    """Column names of data frames; frames without rows are ignored if possible."""
     return next((fact.columns for fact in facts if fact.examples), facts[0].columns)
 
 
 def known_features(names: frozenset[str], pairs: Any) -> list[Any]:
-    """Examples of a bag without the features that no shard has; a task."""
+    """Remove features that no training shard has from the examples of a bag; runs as a task."""
     kept = []
     for pair in pairs:
         if isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], dict):
@@ -107,6 +107,6 @@ def known_features(names: frozenset[str], pairs: Any) -> list[Any]:
 
 
 def few(names: Sequence[str] | None) -> str:
-    """The first names of many, for people."""
+    """The first six names, for a message."""
     names = list(names or [])
     return ", ".join(names[:6]) + (", …" if len(names) > 6 else "")

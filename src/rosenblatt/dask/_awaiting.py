@@ -1,4 +1,4 @@
-"""Waiting for what was given to a cluster: a scheduler that is gone, workers that hang, and none at all are noticed."""
+"""Wait for tasks on a cluster; detect a lost scheduler, hanging workers and a cluster without workers."""
 
 import asyncio
 import queue
@@ -15,24 +15,24 @@ from ._internals import address_of, is_lost_result, loop_of, tend
 
 
 class Lost(Exception):  # noqa: N818
-    """Something that only lay on a worker is gone."""
+    """A result that existed only on a worker was lost."""
 
 
 SILENCE = 30.0
-"""A worker that has sent no sign of life for so many seconds is taken from the cluster."""
+"""Seconds without a heartbeat after which a worker is removed from the cluster."""
 
 LOOK = 0.25
-"""Who waits looks around every so many seconds."""
+"""Seconds between two checks of the cluster while waiting."""
 
 UNANSWERED = 120.0
-"""A scheduler that has left a question open for so many seconds is taken for lost."""
+"""Seconds without an answer after which the scheduler counts as lost."""
 
 RETRIES = 5
-"""So often something is done again when what only lay on a worker was lost."""
+"""Number of attempts when results on workers are lost."""
 
 
 def _asks_version() -> Callable[[], str]:
-    """What tells the version where it is run: a function within one, so that it is sent whole; there may be no library."""
+    """A function that returns the installed version; nested, so that it is sent by value and needs no installed library."""
 
     def version() -> str:
         try:
@@ -45,7 +45,7 @@ def _asks_version() -> Callable[[], str]:
 
 
 def _check_version(who: str, answer: Any) -> None:
-    """Refuse another version; who was lost meanwhile gave none."""
+    """Raise if the answer is another version; a worker that was lost in the meantime gives no version."""
     if isinstance(answer, str) and answer != __version__:
         raise ClusterError(
             f"Every worker and the scheduler must have the version {__version__} of this library, as here; {who} has "
@@ -54,7 +54,7 @@ def _check_version(who: str, answer: Any) -> None:
 
 
 class Awaiting:
-    """Waits for tasks; notices when the scheduler is gone, and lets go of workers that hang."""
+    """Wait for tasks, detect a lost scheduler and remove hanging workers."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -63,7 +63,7 @@ class Awaiting:
         self._versions: set[str] = set()
 
     def check(self, seconds: float = 0.0) -> None:
-        """Raise if there is no scheduler any more; the client may notice some moments later than its futures."""
+        """Raise if the scheduler is lost; the client may notice this a moment later than its futures."""
         deadline = time.monotonic() + seconds
         while self.client.status == "running":
             if time.monotonic() >= deadline:
@@ -83,17 +83,17 @@ class Awaiting:
             self._versions.update(come)
 
     def tend(self) -> bool:
-        """Let go of workers that hang, so that what they hold and were to do is done by others; whether there were any.
+        """Remove hanging workers, so that other workers take over their tasks; return whether there were any.
 
-        A worker that only works sends its signs of life from another thread. Two looks in a row must find the same one to be the
-        last, and long ago: where it was the scheduler that was asleep, what had come meanwhile is read between them. Where all
-        are gone and none comes, there is nothing to wait for.
+        A busy worker still sends heartbeats, from another thread. A worker is removed only if two checks in a row find the same
+        old heartbeat: if the scheduler itself was suspended, it reads the waiting heartbeats between the two checks. Raise if
+        there has been no worker for too long.
         """
         now = time.monotonic()
         if now < self._next:
             return False
         clock, seen = self.ask(self.client.run_on_scheduler, tend, [])
-        if seen or now > self._next + SILENCE / 2:  # or nobody has looked for a while
+        if seen or now > self._next + SILENCE / 2:  # or the last check was long ago
             self._had_workers = now
         elif now - self._had_workers > seconds_without_workers():
             raise no_workers(self.client)
@@ -105,7 +105,7 @@ class Awaiting:
         return bool(hanging)
 
     def insist(self, what: str, attempt: Callable[[], Any]) -> Any:
-        """What an attempt gives; it is made once more when something that lay on a worker is lost."""
+        """The result of `attempt`, which is repeated if a result on a worker is lost."""
         for _ in range(RETRIES):
             try:
                 return attempt()
@@ -114,7 +114,7 @@ class Awaiting:
         raise ClusterError(f"{what} in {RETRIES} attempts; the last one ended with: {reason}") from reason
 
     def each(self, futures: Collection[Any]) -> Iterator[Any]:
-        """Futures as they finish."""
+        """Yield futures as they finish."""
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         waiting = len(futures)
         for future in futures:
@@ -130,7 +130,7 @@ class Awaiting:
             yield future
 
     def finished(self, future: Any) -> None:
-        """Raise what went wrong with a task that has ended."""
+        """Raise the error of a task that has ended without a result."""
         from distributed import KilledWorker
 
         if future.status == "finished":
@@ -139,11 +139,13 @@ class Awaiting:
             self.check(2.0)
             raise Lost(future.key)
         error = future.exception()
-        self.check_versions(self.ask(self.client.nthreads))  # who has come meanwhile may not know what it was to do
+        self.check_versions(
+            self.ask(self.client.nthreads)
+        )  # a new worker with another version may have caused the error
         if isinstance(error, KilledWorker):
             raise ClusterError(
-                f"A task must not end its worker; {future.key} did so again and again, most likely for want of memory. Use more "
-                "shards, so that each is smaller, or larger workers."
+                f"A task must not kill its worker; {future.key} did so repeatedly, probably because of too little memory. Use "
+                "more shards, so that each is smaller, or larger workers."
             ) from error
         if is_lost_result(error):
             raise Lost(str(error)) from error
@@ -155,25 +157,25 @@ class Awaiting:
         raise error
 
     def results(self, futures: Sequence[Any]) -> list[Any]:
-        """What tasks gave."""
+        """Wait for tasks and fetch their results."""
         for future in self.each(futures):
             self.finished(future)
         return self.gather(futures)
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
-        """What finished tasks gave, fetched."""
+        """Fetch the results of finished tasks."""
         return list(self.exchange(self.client.gather, list(futures)))
 
     def exchange(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Call a method of the client that fetches from workers or sends to them; it may be one of them that hangs."""
+        """Call a method of the client that communicates with workers, any of which may hang."""
         return self.end(self.begin(method, *arguments, **options))
 
     def ask(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Call a method of the client that needs no one but the scheduler."""
+        """Call a method of the client that communicates with the scheduler only."""
         return self.end(self.begin(method, *arguments, **options), tended=False)
 
     def begin(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Let the client call one of its methods, without waiting for it."""
+        """Start a method of the client without waiting for it."""
         self.check()
 
         async def exchanged() -> Any:
@@ -182,9 +184,9 @@ class Awaiting:
         return asyncio.run_coroutine_threadsafe(exchanged(), loop_of(self.client))
 
     def end(self, running: Any, tended: bool = True) -> Any:
-        """What was begun, once it is done; meanwhile workers are tended, if it may be one of them that it waits for.
+        """Wait for a call started by `begin` and return its result; with `tended`, remove hanging workers meanwhile.
 
-        Looks are counted, not seconds, so that those in which this process was itself asleep do not count.
+        Checks are counted instead of seconds, so that time in which this process was suspended does not count.
         """
         looks = 0
         try:
@@ -204,7 +206,7 @@ class Awaiting:
 
 
 class Fetching:
-    """Fetches what tasks gave while others are still at work; what becomes ready meanwhile, all at once."""
+    """Fetch results while other tasks are still running; results that arrive during a transfer are fetched together."""
 
     def __init__(self, awaiting: Awaiting) -> None:
         self._awaiting = awaiting
@@ -212,7 +214,7 @@ class Fetching:
         self._begun: list[tuple[list[str], Any]] = []
 
     def take(self, future: Any, last: bool) -> None:
-        """Fetch what a task gave, unless something is being fetched and it is not the last one."""
+        """Fetch a result now if no transfer is running or it is the last one; else keep it for the next transfer."""
         self._ready.append(future)
         if last or not self._begun or self._begun[-1][1].done():
             keys = [ready.key for ready in self._ready]
@@ -220,7 +222,7 @@ class Fetching:
             self._ready = []
 
     def results(self) -> dict[str, Any]:
-        """What was fetched, by the names of the tasks."""
+        """The fetched results, by the keys of the tasks."""
         fetched: dict[str, Any] = {}
         for keys, running in self._begun:
             fetched.update(zip(keys, self._awaiting.end(running), strict=True))

@@ -1,4 +1,4 @@
-"""The way to a cluster, and what is said when there is none."""
+"""Connect to a cluster or start one on this machine."""
 
 import contextlib
 import importlib.util
@@ -16,7 +16,7 @@ from ._internals import address_of, send_at_once
 
 
 def need_dask() -> None:
-    """Say what to install, before an import fails somewhere inside."""
+    """Raise an ImportError with installation advice if Dask is missing."""
     missing = [name for name in ("dask", "distributed") if importlib.util.find_spec(name) is None]
     if missing:
         raise ImportError(
@@ -27,13 +27,13 @@ def need_dask() -> None:
 
 @contextlib.contextmanager
 def connected(client: Any = None) -> Iterator[Any]:
-    """A client of a cluster; what is started here ends here.
+    """A client of a cluster; a client or cluster that is started here is also closed here.
 
     Parameters
     ----------
     client : distributed.Client, Cluster, str or None, default=None
         A client; a cluster; the address of a scheduler such as "tcp://10.0.0.1:8786"; "local" or "local:4" for processes on
-        this machine, one for each core or four; None: the client that is in use already.
+        this machine, one for each core or four; None for the current client.
 
     Yields
     ------
@@ -44,7 +44,7 @@ def connected(client: Any = None) -> Iterator[Any]:
     import distributed
 
     if client is None and _in_task():
-        with distributed.worker_client() as own:  # the task gives its thread to those that it waits for
+        with distributed.worker_client() as own:  # the task releases its thread to the tasks that it waits for
             _check_workers(own)
             yield own
         return
@@ -80,7 +80,7 @@ def connected(client: Any = None) -> Iterator[Any]:
 
 
 def _in_task() -> bool:
-    """Whether this is itself a task on a worker."""
+    """Whether this code runs in a task on a worker."""
     from distributed import get_worker
 
     try:
@@ -95,22 +95,22 @@ _CALM = {
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.admin.tick.interval": "1s",
 }
-"""How workers on this machine watch themselves. By default a worker looks at what it is doing a hundred times a second, which
-took 8% of a core with all the rest; here the cores are for learning."""
+"""Less monitoring for workers on this machine. By default a worker profiles itself a hundred times a second; all monitoring
+together took 8% of a core."""
 
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C wait, and keep it from all threads and processes that are started meanwhile, for good.
+    """Delay Ctrl-C, and block it permanently in all threads and processes that are started in this context.
 
-    A terminal sends it to workers, too; but it is up to who trains what becomes of it.
+    A terminal sends it to the workers, too, but only the client should handle it.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # when it starts, it lets interrupts through again
+    resource_tracker.ensure_running()  # its start would unblock interrupts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -129,7 +129,9 @@ def _local(address: str) -> Iterator[Any]:
             f"A cluster on this machine is called local or local:WORKERS, such as local:4; got {address!r}. Give a whole number."
         )
     if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise SystemExit(1)  # a worker that imports the script that is just starting it; the other side says so
+        raise SystemExit(
+            1
+        )  # a worker that imports the script that is starting it; the parent process reports the error
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     with contextlib.ExitStack() as stack:
         stack.enter_context(dask.config.set(_CALM))
@@ -138,7 +140,7 @@ def _local(address: str) -> Iterator[Any]:
                 cluster = stack.enter_context(
                     LocalCluster(
                         n_workers=int(count or cores), threads_per_worker=1, processes=True, dashboard_address=":0",
-                        silence_logs=logging.CRITICAL,  # what matters is raised here
+                        silence_logs=logging.CRITICAL,  # errors are raised here
                     )
                 )  # fmt: skip
         except RuntimeError as error:
@@ -171,7 +173,7 @@ def _remote(address: str) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Keep the logs of a client of our own from people: what matters is raised here."""
+    """Silence the logs of a client that was created here; errors are raised instead."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "distributed.core")]
     before = [logger.level for logger in loggers]
     for logger in loggers:
@@ -184,7 +186,7 @@ def _silence() -> Iterator[None]:
 
 
 def _check_workers(client: Any) -> None:
-    """Raise if there is no worker, or one without this library. Clusters that grow with their tasks are given one."""
+    """Raise if there is no worker or one without this library; submit a task so that adaptive clusters start a worker."""
     awaiting, seconds = Awaiting(client), seconds_to_connect()
 
     def check() -> None:

@@ -1,4 +1,4 @@
-"""Shards on a cluster: loaded where they stay, found again when workers come and go."""
+"""Shards on a cluster: loading, placement, and recovery when workers are lost."""
 
 import collections
 import contextlib
@@ -19,23 +19,23 @@ from ._shards import Facts, facts_of, same, settle
 from ._sources import Source, places_of
 
 FEW = 1 << 14
-"""Weights of so many bytes are added up by who trains, shard by shard: further tasks would take longer."""
+"""Up to this many bytes of weights, the client sums the results of single shards; tasks for the sums would take longer."""
 
 TOGETHER = 1 << 22
-"""Up to so many bytes in all go straight from who trains to tasks, and sums from them: that spares the cluster several messages.
-More go over workers, which pass weights on to each other and add up what they have."""
+"""Up to this many bytes in total, weights are sent with the tasks and sums are fetched directly, which saves several messages.
+Larger weights are stored on workers, which copy them to each other and sum their results."""
 
 
 ROOM = 0.5
-"""Others take shards of slow workers up to this share of the memory that they may use; at 0.6 Dask begins to write to disk."""
+"""Fraction of a worker's memory limit up to which shards are moved to it; at 0.6 Dask begins to write to disk."""
 
 
 class Box(list[Any]):
-    """A list that is sent as one thing."""
+    """A list that Dask sends as one object."""
 
 
 def _room(dask_scheduler: Any) -> dict[str, float]:
-    """The bytes that each worker may still take; it runs on the scheduler."""
+    """Free bytes of each worker; runs on the scheduler."""
     return {address: ROOM * limit - held for address, (limit, held) in memory_of_workers(dask_scheduler).items()}
 
 
@@ -51,7 +51,7 @@ class Data:
     client : distributed.Client
         The cluster.
     source : Source
-        What loads them.
+        The tasks that load the shards.
     """
 
     def __init__(self, client: Any, source: Source) -> None:
@@ -67,22 +67,23 @@ class Data:
         self._served: set[str] = set()
         self._asked: Any = None
         self.few = False
-        """Whether the weights are so few that who trains adds them up, shard by shard."""
+        """Whether the weights are so small that the client sums them shard by shard."""
 
     def close(self) -> None:
-        """Let go of the examples, also where somebody still holds this: a notebook keeps all variables of what has failed."""
+        """Release the examples even if this object is still referenced: after an error a notebook keeps all variables."""
         for future in (*self._loaded, *self.shards):
-            with contextlib.suppress(AttributeError, RuntimeError):  # a client that is gone holds nothing
+            with contextlib.suppress(AttributeError, RuntimeError):  # a closed client holds nothing
                 future.release()
 
     def submit(
         self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], names: Sequence[str],
         places: Sequence[Sequence[str] | None], stay: bool = False, **common: Any,
     ) -> list[Any]:  # fmt: skip
-        """A task for each tuple of arguments, at its place if it has one; elsewhere only if that is lost, should it stay there.
+        """Submit a task for each tuple of arguments, on the workers in `places` where given.
 
-        All that have one go to the scheduler together: each message takes it milliseconds. What is common must be small: Dask
-        makes a task of what is large, and calls it by the name of the argument.
+        With `stay`, a task runs on another worker only if its own is lost. All tasks with a place are sent in one message, since
+        each message takes the scheduler milliseconds. Values in `common` must be small: Dask makes a task of each large one, with
+        the name of the argument as its key.
         """
         import dask
 
@@ -106,10 +107,7 @@ class Data:
     # ---- load ----
 
     def load(self, on_shard: Callable[[int, int], None] | None = None, checked: bool = False) -> list[Facts]:
-        """Load all shards, once more if workers are lost meanwhile; what they hold, but for the examples.
-
-        A checksum of the examples is made if asked for.
-        """
+        """Load all shards, repeatedly if workers are lost, and return their facts; with `checked`, including checksums."""
         facts: list[Facts] = self.awaiting.insist(
             "The shards could not be loaded", lambda: self._load(on_shard, checked)
         )
@@ -119,37 +117,37 @@ class Data:
         places = self._places(len(self.source))
         arguments = [self._arguments(number, place) for number, place in enumerate(places)]
         self._loaded = self.submit(self.source.load, arguments, _named("load", places), places)
-        told = self.submit(
+        futures = self.submit(
             facts_of, [(it, checked) for it in self._loaded], _named("facts", places), [None] * len(places)
         )
-        for count, future in enumerate(self.awaiting.each(told), start=1):
+        for count, future in enumerate(self.awaiting.each(futures), start=1):
             self.awaiting.finished(future)
             if on_shard is not None:
-                on_shard(count, len(told))
-        self.facts = self.awaiting.gather(told)
+                on_shard(count, len(futures))
+        self.facts = self.awaiting.gather(futures)
         return self.facts
 
     def _places(self, count: int) -> list[list[str] | None]:
-        """A worker for each shard, neighbours together; None where the examples lie somewhere already."""
+        """A worker for each shard, neighbouring shards together; None if the examples already have a place."""
         places = places_of(self.awaiting, count) if self.source.anywhere else []
         return [[place] for place in places] or [None] * count
 
     def _arguments(self, number: int, place: list[str] | None) -> tuple[Any, ...]:
-        """What a shard is loaded from; examples that lie here are sent to its place."""
+        """Arguments of the task that loads a shard; examples in local memory are sent to its worker."""
         arguments = self.source.arguments[number]
         if self.source.local and isinstance(arguments[0], tuple):
             return self._sent(list(arguments[0]), place), *arguments[1:]
         return arguments
 
     def _sent(self, part: list[Any], place: list[str] | None) -> Any:
-        """Examples that lie here, sent to a worker; to any other if it hangs."""
+        """Send examples in local memory to a worker, or to any other one if it hangs."""
         try:
             return self.awaiting.exchange(self.client.scatter, part, workers=place, hash=False)
         except Lost:
             return self.awaiting.exchange(self.client.scatter, part, hash=False)
 
     def settle(self, classes: Sequence[Any], columns: list[Any], width: int, dtype: str, factors: Any) -> None:
-        """Number labels and features the same everywhere. The shards then stay where they are."""
+        """Number labels and features the same way in all shards; the shards then stay on their workers."""
         place = {label: number for number, label in enumerate(classes)}
         ends = np.cumsum([0] + [facts.examples for facts in self.facts]).tolist()
         self._settled = [
@@ -177,13 +175,13 @@ class Data:
         self._share()
 
     def again(self, number: int) -> Any:
-        """Load a shard once more, under another name, wherever there is room."""
+        """Load a shard again under a new key, on any worker."""
         (loaded,) = self.submit(self.source.load, [self._arguments(number, None)], [f"load-{number}"], [None])
         (shard,) = self.submit(settle, [(loaded, *self._settled[number])], [f"shard-{number}"], [None])
         return shard
 
     def renew(self) -> None:
-        """Load the shards that were lost for good, until none is."""
+        """Load lost shards again until all are available."""
         for _ in range(RETRIES):
             with contextlib.suppress(Lost):
                 self._some_workers()
@@ -199,12 +197,10 @@ class Data:
                     self.awaiting.finished(future)
                 self.locate()
                 return
-        raise ClusterError(
-            f"The shards could not be loaded again in {RETRIES} attempts: workers were lost again and again."
-        )
+        raise ClusterError(f"The shards could not be loaded again in {RETRIES} attempts: workers were lost repeatedly.")
 
     def _gone(self, shard: Any) -> bool:
-        """Whether Dask cannot compute a partition again; while it still may, wait for that."""
+        """Whether Dask cannot compute a partition again; wait while it still may."""
         while shard.status == "lost":
             self.awaiting.check()
             self.awaiting.tend()
@@ -214,19 +210,19 @@ class Data:
     # ---- place ----
 
     def bring(self, tasks: int, *weights: Sequence[Any]) -> list[Any]:
-        """Weights for so many tasks: few go along with every task, many lie on a worker."""
+        """Provide weights for `tasks` tasks: small ones are sent with every task, large ones are stored on a worker."""
         return [Box(parts) for parts in weights] if self.along(tasks, *weights) else self.scatter(*weights)
 
     def along(self, tasks: int, *weights: Sequence[Any]) -> bool:
-        """Whether weights are so few that they go along with each of so many tasks."""
+        """Whether the weights are small enough to send with each of `tasks` tasks."""
         return tasks * sum(size_of(parts) for parts in weights) <= TOGETHER
 
     def scatter(self, *weights: Sequence[Any]) -> list[Any]:
-        """Weights on a worker, from where others fetch them."""
+        """Store weights on a worker, from which other workers fetch them."""
         return list(self.awaiting.exchange(self.client.scatter, [Box(parts) for parts in weights], hash=False))
 
     def locate(self) -> None:
-        """Ask who has which shard; who has come must have this library."""
+        """Ask which workers hold which shard; check the version of new workers."""
         self._asked = None
         where = self.awaiting.ask(self.client.who_has, self.shards)
         self.holders = [tuple(sorted(where.get(shard.key, ()))) for shard in self.shards]
@@ -234,7 +230,7 @@ class Data:
         self.awaiting.check_versions(self.workers)
 
     def follow(self) -> None:
-        """Notice workers that came or went; who came gets its part of the shards. Where all are gone, wait for one."""
+        """React to new and lost workers: give new ones their part of the shards; wait if there is no worker."""
         asked, self._asked = self._asked, None
         workers = (asked and self.awaiting.end(asked)) or self._some_workers()
         if workers == self.workers and self._served >= workers.keys() and all(self.holders):
@@ -244,11 +240,11 @@ class Data:
             self._share()
 
     def ask_for_workers(self) -> None:
-        """Ask which workers there are, so that the answer is here when the next epoch begins."""
+        """Request the list of workers now, so that the answer is available when the next epoch begins."""
         self._asked = self.awaiting.begin(self.client.nthreads)
 
     def _some_workers(self) -> Any:
-        """The workers and their threads; where all are gone, once one has come."""
+        """The workers and their numbers of threads; wait if there is no worker."""
         while not (workers := self.awaiting.ask(self.client.nthreads)):
             self.awaiting.tend()
             time.sleep(0.05)
@@ -257,16 +253,16 @@ class Data:
     def _share(self) -> None:
         """Give every worker its part of the shards.
 
-        What one task works off must lie together. Dask may have let an idle worker load some of it, or more than its part.
+        All shards of one task must be on one worker, but Dask may have loaded some of them on an idle worker.
         """
         self._served = set(self.workers)
         if self.workers:
             self._move(self._moves(self._nodes(), self.workers))
 
     def even_out(self, left: int) -> None:
-        """Give shards of slow workers to others, with so many epochs to come, where that pays.
+        """Move shards from slow workers to others if that saves time in the `left` remaining epochs.
 
-        Every worker keeps one, so that it is seen when it becomes faster.
+        Every worker keeps at least one shard, so that its speed is still measured.
         """
         speeds = self.pace.speeds(self.workers)
         if speeds is None or not (now := self._plan(speeds, {})).lags():
@@ -279,7 +275,7 @@ class Data:
             self.pace.moved()
 
     def _plan(self, speeds: Mapping[str, float], moves: Mapping[int, str]) -> Plan:
-        """Who has what to learn once some shards are moved."""
+        """The work of each worker after the given moves."""
         sizes: dict[str, list[int]] = {address: [] for address in self.workers}
         for number, holders in enumerate(self.holders):
             if (home := moves.get(number, holders[0] if holders else "")) in sizes:
@@ -287,16 +283,16 @@ class Data:
         return Plan(self.workers, speeds, sizes)
 
     def _fit(self, moves: Mapping[int, str]) -> bool:
-        """Whether those who shall get more to hold have the memory for it."""
+        """Whether the workers that receive shards have enough memory."""
         room = self.awaiting.ask(self.client.run_on_scheduler, _room)
         for number, home in moves.items():
             room[home] = room.get(home, 0.0) - self.facts[number].bytes
         return all(room[home] >= 0.0 for home in moves.values())
 
     def _moves(self, nodes: list[list[int]], speeds: Mapping[str, float]) -> dict[int, str]:
-        """Which shards go where, so that every worker has its part of the nodes; as few as possible are moved."""
+        """New workers of shards, so that every worker has its part of the nodes with as few moves as possible."""
         have: dict[str, list[list[int]]] = {address: [] for address in speeds}
-        for node in nodes:  # to whom most of it lies with, and of those to whom has least
+        for node in nodes:  # to the worker that holds most of it; of several, to the least loaded
             held = collections.Counter(address for number in node for address in self.holders[number])
             have[min(speeds, key=lambda one: (-held[one], len(have[one]) / speeds[one]))].append(node)
         part = {address: len(nodes) * speed / sum(speeds.values()) for address, speed in speeds.items()}
@@ -311,12 +307,12 @@ class Data:
         return {number: home for number, home in sorted(homes.items()) if home not in self.holders[number]}
 
     def _move(self, moves: dict[int, str]) -> None:
-        """Copy shards to other workers, and let go of them where they were."""
+        """Copy shards to other workers and release the originals."""
         if not moves:
             return
         moved = self.submit(
             same, [(self.shards[n],) for n in moves], [f"shard-{n}" for n in moves], [[home] for home in moves.values()],
-            stay=True,  # else Dask gives them back to who has them
+            stay=True,  # else Dask runs the task on the worker that already holds the shard
         )  # fmt: skip
         for number, future in zip(moves, moved, strict=True):
             self.shards[number] = future
@@ -328,7 +324,7 @@ class Data:
             self.renew()
 
     def _nodes(self) -> list[list[int]]:
-        """Shards that shall lie together, because one task works them off; where the weights are few, none has to."""
+        """Shards that must be on one worker because one task processes them; with small weights, each shard alone."""
         count = len(self.shards)
         groups = count if self.few else groups_for(count, sum(self.workers.values()))
         nodes: list[list[int]] = [[] for _ in range(groups)]
@@ -336,8 +332,8 @@ class Data:
             nodes[group_of(number, groups, count)].append(number)
         return nodes
 
-    def lots(self) -> list[list[int]]:
-        """The shards that are worked off by one task."""
+    def task_groups(self) -> list[list[int]]:
+        """The groups of shards that are processed by one task each."""
         if not self.few:
             nodes = []
             for node in self._nodes():

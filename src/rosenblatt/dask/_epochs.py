@@ -1,4 +1,4 @@
-"""The work of a worker: an epoch over some of its shards, each from the same weights, and the sum of what they changed."""
+"""Tasks on workers: an epoch over some shards, each from the same weights, and the sum of their changes."""
 
 import dataclasses
 import functools
@@ -17,8 +17,7 @@ from rosenblatt.model.matrix import writable
 from rosenblatt.model.rule import Rule
 from rosenblatt.model.scores import predicted_classes
 from rosenblatt.training.loop import Block, smallest_margin
-from rosenblatt.training.order import VisitingOrder
-from rosenblatt.training.schedule import Schedule
+from rosenblatt.training.schedule import Schedule, VisitingOrder
 
 from ._mixing import coordinates_of
 from ._partials import Note, Packed, Partial, packed_sums, size_of, unpack_into
@@ -30,10 +29,10 @@ Parts = list[Array | Packed]
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """How to make the model that everybody has.
+    """How to create the model on a worker.
 
-    The step function goes along as its source. A worker needs no more of the learner, above all not scikit-learn, which would
-    take a hundred megabytes there; and a rule that stands in somebody's own script need not be installed on the workers.
+    The step function is sent as source code. A worker needs nothing else of the learner, in particular not scikit-learn, which
+    would take a hundred megabytes there; and a rule from a user's script need not be installed on the workers.
     """
 
     kind: type[Model]
@@ -53,7 +52,7 @@ class Recipe:
         return cls(type(model), bare, name, model.readout, model.n_features, model.dtype.name, tuple(model.classes))
 
     def model(self) -> Model:
-        """A new one."""
+        """Create a new model."""
         rule = self.rule
         if self.source is not None:
             rule = dataclasses.replace(rule, step=_step(self.source))
@@ -63,37 +62,37 @@ class Recipe:
 
 
 def _missing(margin: float) -> float:
-    """Stands for a step function that goes along as its source."""
+    """Placeholder for a step function that is sent as source code."""
     raise NotImplementedError
 
 
 @functools.cache
 def _step(source: str) -> Any:
-    """The step function of a source whose first line is its name; from a file, so that its compiled form is kept."""
+    """The step function of a source whose first line is its name; loaded from a file, so that Numba can cache it."""
     name, _, text = source.partition("\n")
     return getattr(load_module(f"step_{name}", text), name)
 
 
 @dataclasses.dataclass(frozen=True)
 class Order:
-    """What is to be done in an epoch.
+    """Parameters of an epoch.
 
     Attributes
     ----------
     recipe : Recipe
         The model.
     identity : str
-        A name for the training run, under which workers keep what they will need again.
+        Identifier of the training run, used as the key of cached values on the workers.
     epoch : int
-        How many were done before. It is the version of the weights, too.
+        Number of finished epochs; also the version of the weights.
     schedule : Schedule
         Seed, shuffling and hold-out.
     mixing : {"uniform", "mistakes", "examples"}
-        What a shard's share is.
+        How the shares of the shards are computed.
     alone : bool
-        Whether there is one shard only, so that its weights are the result.
+        Whether there is only one shard, so that its weights are the result.
     along : bool
-        Whether the weights come with every task; who sent them knows how many bytes they are.
+        Whether the weights are sent with every task; the client then counts their bytes.
     """
 
     recipe: Recipe
@@ -112,14 +111,14 @@ _orders: dict[str, VisitingOrder] = {}
 
 
 def _arrays(order: Order, base: Parts, changes: Sequence[Parts]) -> tuple[list[Array], int]:
-    """The weights in full, and how many bytes had to come here for them; those of the last epoch are kept to apply changes to."""
+    """The full weights and the number of bytes received for them; those of the last epoch are cached to apply changes to."""
     with _lock:
         version, arrays = _kept.get(order.identity, (-1, []))
         if version == order.epoch:
             return arrays, 0
         if order.epoch - len(changes) <= version < order.epoch:
             changes = changes[version - order.epoch :]
-            arrays = [array.copy() for array in arrays]  # who is late may still read the old ones
+            arrays = [array.copy() for array in arrays]  # a slower thread may still read the old ones
             received = 0
         else:
             arrays = [np.array(part) if changes else writable(np.asarray(part)) for part in base]
@@ -128,13 +127,13 @@ def _arrays(order: Order, base: Parts, changes: Sequence[Parts]) -> tuple[list[A
             received += size_of(parts)
             for array, part in zip(arrays, parts, strict=True):
                 unpack_into(array, part)
-        _kept.clear()  # a worker has one run at a time; should there be two, the other fetches its weights again
+        _kept.clear()  # a worker normally has one run at a time; a second one fetches its weights again
         _kept[order.identity] = order.epoch, arrays
         return arrays, received
 
 
 def _model(order: Order) -> Model:
-    """The model of this thread, used again while the run lasts."""
+    """The model of this thread, reused during a run."""
     identity, model = _models.get(threading.get_ident(), ("", None))
     if model is None or identity != order.identity:
         model = order.recipe.model()
@@ -143,7 +142,7 @@ def _model(order: Order) -> Model:
 
 
 def _visits(shard: Shard, number: int, order: Order) -> NDArray[np.int64]:
-    """The rows that a shard learns in this epoch, in their order: that of `fit` if there is one shard only."""
+    """The rows that a shard learns in this epoch, in visiting order; for a single shard the order of `fit`."""
     rows, _ = shard.parts(order.schedule)
     if not order.alone or order.schedule.by_block:
         return VisitingOrder(order.schedule.shuffle, order.schedule.seed).block(rows, order.epoch, number)
@@ -155,7 +154,7 @@ def _visits(shard: Shard, number: int, order: Order) -> NDArray[np.int64]:
 
 
 def forget(identity: str) -> None:
-    """Let go of what a worker has kept of a run that is over; it runs there."""
+    """Delete the cached values of a finished run; runs on the workers."""
     with _lock:
         _kept.pop(identity, None)
         _orders.pop(identity, None)
@@ -176,16 +175,16 @@ def place_of_worker() -> str:
 def learn_shards(
     shards: Sequence[Shard], numbers: Sequence[int], base: Parts, changes: Sequence[Parts], order: Order
 ) -> Partial:
-    """One epoch over each of some shards, every one from the same weights.
+    """Run one epoch over each shard, always from the same weights.
 
     Parameters
     ----------
     shards, numbers
         The shards and their numbers.
     base, changes
-        Earlier weights in full, and what has changed since, epoch by epoch.
+        Full weights of an earlier epoch, and the changes since then, epoch by epoch.
     order : Order
-        What to do.
+        Parameters of the epoch.
     """
     start, received = _arrays(order, base, changes)
     model = _model(order)
@@ -242,14 +241,14 @@ def learn_shards(
 def learn_each(
     shards: Sequence[Shard], numbers: Sequence[int], base: Parts, changes: Sequence[Parts], order: Order
 ) -> list[Partial]:
-    """The same, but every shard by itself: who trains adds them up."""
+    """Like `learn_shards`, but with one result for each shard; the client sums them."""
     pairs = zip(shards, numbers, strict=True)
     return [learn_shards([shard], [number], base, changes, order) for shard, number in pairs]
 
 
 @dataclasses.dataclass
 class Judgement:
-    """How weights did on examples, by the importance of these."""
+    """Total weight of examples and of mistakes among them."""
 
     examples: float = 0
     mistakes: float = 0
@@ -258,10 +257,7 @@ class Judgement:
 def judge(
     shards: Sequence[Shard], start: Sequence[Array], readout: Sequence[Array], order: Order, held: bool
 ) -> Judgement:
-    """Predict the examples that are held out, or those that are not, with the readout of the model.
-
-    `readout` is its average, if it has one.
-    """
+    """Predict the held-out examples (`held`) or the others; `readout` holds the averaged weights if the model uses them."""
     model = _model(order)
     coordinates_of(model, order.alone).install(start)
     result = Judgement()

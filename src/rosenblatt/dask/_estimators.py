@@ -1,4 +1,4 @@
-"""The estimators whose `fit` runs on a cluster."""
+"""Estimators whose `fit` runs on a cluster."""
 
 import dataclasses
 import functools
@@ -34,14 +34,14 @@ from ._sources import check_column, in_blocks_of
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClusterFit:
-    """The `fit` of an estimator on a Dask cluster; stands before the estimator for one machine among the bases.
+    """Mixin with a `fit` on a Dask cluster; comes before the single-machine estimator among the base classes.
 
     Parameters
     ----------
     mixing : {"uniform", "mistakes", "examples"}, default="uniform"
-        What a shard's weights count by in the mixture.
+        How shards are weighted in the mixture.
     shards : int or None, default=None
-        How many shards to make of an array or of files; partitions of Dask's collections are shards as they are.
+        Number of shards into which an array or files are split; each partition of a Dask collection is one shard.
     """
 
     mixing: str = "uniform"
@@ -61,7 +61,7 @@ class ClusterFit:
         reading: Mapping[str, Any] | None = None,
         progress: bool = False,
     ) -> Self:
-        """Learn from shards, for as many epochs as it takes.
+        """Fit the model on shards.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class ClusterFit:
         return self
 
     def to_local(self) -> Any:
-        """The same model as an estimator for one machine, which is what `save` writes."""
+        """The same model as a single-machine estimator; `save` writes this one."""
         learner = next(base for base in type(self).__mro__ if base.__module__.startswith("rosenblatt.learners."))
         own = {field.name for field in dataclasses.fields(ClusterFit)}
         estimator = learner(**{name: value for name, value in vars(self).items() if name in _names(learner)})
@@ -88,19 +88,19 @@ class ClusterFit:
         return estimator
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file; `rosenblatt.load` reads it as an estimator for one machine."""
+        """Write the model to a file; `rosenblatt.load` reads it as a single-machine estimator."""
         self.to_local().save(path)
 
     def predict(self, X: Any) -> Any:
-        """The classes; of a Dask array or dataframe as a Dask collection, block by block."""
+        """Predict classes; for a Dask array or dataframe blockwise, as a Dask collection."""
         return self._blockwise("predict", X)
 
     def decision_function(self, X: Any) -> Any:
-        """The scores; of a Dask array or dataframe as a Dask collection, block by block."""
+        """Compute scores; for a Dask array or dataframe blockwise, as a Dask collection."""
         return self._blockwise("decision_function", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of examples that are predicted rightly; of a Dask dataframe y may name the column of the labels."""
+        """Accuracy of the predictions; for a Dask dataframe y may be the name of the label column."""
         if isinstance(y, str) and hasattr(X, "columns"):
             check_column(X, y)
             X, y = X.drop(columns=[y]), X[y]
@@ -120,8 +120,8 @@ class ClusterFit:
             return getattr(estimator, method)(X)
         if kind not in ("array", "dataframe"):
             raise ValueError(
-                f"X must be a Dask array or dataframe, or an array here; got a {type(X).__name__}. The items of a bag are "
-                "predicted by bag.map(model.to_local().predict_one)."
+                f"X must be a Dask array or dataframe, or an array in memory; got a {type(X).__name__}. Predict the items of a "
+                "bag with bag.map(model.to_local().predict_one)."
             )
         example = np.zeros((1, X.shape[1]), X.dtype) if kind == "array" else example_of(X)
         example = np.asarray(getattr(estimator, method)(example))
@@ -138,7 +138,7 @@ def _call(method: str, estimator: Any, nothing: Any, X: Any) -> Any:
 
 
 def _share(guess: Any, y: Any, weights: Any) -> float:
-    """The share of the weight that was guessed rightly, block by block."""
+    """Weighted accuracy, computed block by block."""
     import dask
 
     columns = [values.to_delayed().ravel() for values in (guess, y, weights) if values is not None]
@@ -166,12 +166,12 @@ def _names(learner: Any) -> set[str]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Perceptron(ClusterFit, perceptron.Perceptron):
-    """The perceptron on shards: its mistakes, weighted as the shards are mixed, are at most (R / γ)²."""
+    """The perceptron on shards; the mistakes of the shards, weighted like their weights, are at most (R / γ)²."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AveragedPerceptron(ClusterFit, averaged_perceptron.AveragedPerceptron):
-    """The averaged perceptron on shards: every weight vector that judged an example counts once, whatever its shard."""
+    """The averaged perceptron on shards; the average is over the weight vectors after every example of every shard."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -186,12 +186,12 @@ class PassiveAggressive(ClusterFit, passive_aggressive.PassiveAggressive):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Winnow(ClusterFit, winnow.Winnow):
-    """Winnow on shards; the logarithms of the weights are mixed, so that a mixture is one of Winnow's own steps."""
+    """Winnow on shards; the logarithms of the weights are mixed, because Winnow's updates add to them."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ALMA(ClusterFit, alma.ALMA):
-    """The approximate large margin algorithm on shards; the number of steps is mixed as the weights are."""
+    """The approximate large margin algorithm on shards; the number of steps is mixed like the weights."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -206,7 +206,7 @@ class SecondOrderPerceptron(ClusterFit, second_order_perceptron.SecondOrderPerce
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROW(ClusterFit, arow.AROW):
-    """AROW on shards; Σ⁻¹ and Σ⁻¹w are mixed, so that a shard that is sure of a weight has the say about it."""
+    """AROW on shards; Σ⁻¹ and Σ⁻¹w are mixed, so that a shard with a small variance of a weight counts more for it."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -216,16 +216,16 @@ class SoftConfidenceWeighted(ClusterFit, soft_confidence_weighted.SoftConfidence
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ParallelPerceptron(ClusterFit, parallel_perceptron.ParallelPerceptron):
-    """A committee of perceptrons on shards; each perceptron is mixed with its twins."""
+    """A committee of perceptrons on shards; each member is mixed with the same member of the other shards."""
 
 
 def __getattr__(name: str) -> Any:
-    """Any other learner whose runs can be mixed, so that a new rule needs no entry here."""
+    """Create the class of any other learner whose runs can be mixed, so that a new rule needs no entry here."""
     module = classes().get(name)
     learner = None if module is None else getattr(importlib.import_module(f"rosenblatt.learners.{module}"), name)
     if learner is None or not can_be_mixed(learner):
         raise AttributeError(f"module 'rosenblatt.dask' has no attribute {name!r}")
-    documentation = f"{name} on shards; see `ClusterFit` for the parameters that come with it."
+    documentation = f"{name} on shards; see `ClusterFit` for the additional parameters."
     made = type(name, (ClusterFit, learner), {"__module__": __name__, "__doc__": documentation})
     globals()[name] = dataclass(kw_only=True, eq=False, repr=False)(made)
     return globals()[name]

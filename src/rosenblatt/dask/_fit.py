@@ -1,4 +1,4 @@
-"""Training from beginning to end: connect, load, run the epochs, and give the estimator what a fitted one has."""
+"""Train on a cluster: connect, load, run the epochs and set the fitted attributes."""
 
 import contextlib
 import dataclasses
@@ -18,17 +18,16 @@ from rosenblatt.model.linear import Model
 from rosenblatt.model_file import save
 from rosenblatt.model_file.atomic import check_output
 from rosenblatt.training.history import History, ShardedEpoch
-from rosenblatt.training.interrupt import stopping_when
 from rosenblatt.training.loop import length, run_epochs
 from rosenblatt.training.progress import Bar
-from rosenblatt.training.schedule import Schedule
+from rosenblatt.training.schedule import Schedule, stopping_when
 
 from ._agreement import check_mixable, joined_classes, joined_columns, joined_features, new_model
 from ._cluster import connected
 from ._data import Data
 from ._mixing import MIXINGS
 from ._sources import Source, make_source
-from ._training import Trainer, told
+from ._training import Trainer, hint_on_loss
 from ._validation import examples_to_decide_by, feature_names
 
 FREE = {
@@ -36,7 +35,7 @@ FREE = {
     "start_norm", "steps", "weighted", "mixed", "by_block",
     "random_state", "early_stopping", "validation_fraction",
 }  # fmt: skip
-"""What may differ from a checkpoint: when to stop, how far it has come, and what the run holds under another name."""
+"""Values that may differ from a checkpoint: stopping rules, progress, and values that the run stores under another name."""
 
 
 def train(
@@ -63,61 +62,61 @@ def train(
     """Train a learner of this library on a Dask cluster, by iterative parameter mixing.
 
     Each shard runs an epoch from the common weights, then the weights of all are mixed (McDonald, Hall and Mann 2010). Examples
-    stay on their workers. The result depends on the shards and the seed, not on who did what, nor on workers that were lost.
+    stay on their workers. The result depends on the shards and the seed, not on the workers or on failures of workers.
 
     Parameters
     ----------
     estimator : estimator
-        A linear learner that goes example by example. It is trained in place; `max_iter`, `tol`, `n_iter_no_change`,
-        `shuffle`, `random_state`, `early_stopping`, `validation_fraction` and `class_weight` mean what they always do.
+        An online linear learner, which is trained in place; `max_iter`, `tol`, `n_iter_no_change`, `shuffle`, `random_state`,
+        `early_stopping`, `validation_fraction` and `class_weight` have their usual meaning.
     X : dask array, dataframe or bag, list of delayed partitions, array, or files
         Partitions are the shards. A bag holds pairs (features, label); a delayed partition is a tuple (X, y) or
-        (X, y, sample_weight); an array in memory and files, by name or pattern, are cut into shards.
+        (X, y, sample_weight); an array in memory and files, by name or pattern, are split into shards.
     y : dask array or series, str or array, default=None
-        The labels; for a dataframe the name of their column will do. None for bags, partitions and files, which hold them.
+        The labels; for a dataframe also the name of their column. None for bags, partitions and files, which contain labels.
     coef_init, intercept_init : arrays, default=None
         Weights to start from, as in the estimators' `fit`.
     sample_weight : dask array or array, default=None
-        How much each example counts.
+        The weight of each example.
     validation : tuple or path, default=None
         (X, y) in memory or of Dask collections, or files: training stops when the accuracy on them no longer rises by `tol`.
-        Columns of frames and features of dicts are found by their names.
+        Columns of frames and features of dicts are matched by name.
     client : distributed.Client, str or None, default=None
-        A client, the address of a scheduler, "local" or "local:4"; None: the client in use.
+        A client, the address of a scheduler, "local" or "local:4"; None for the current client.
     mixing : {"uniform", "mistakes", "examples"}, default="uniform"
-        What a shard's weights count by in the mixture: one each, its updates in this epoch, or its examples.
+        How shards are weighted in the mixture: equally, by their updates in this epoch, or by their examples.
     shards : int or None, default=None
-        How many shards to make of an array (8 by default) or of files (of 64 MiB by default, 8 at least). More shards use more
+        Number of shards for an array (8 by default) or files (shards of 64 MiB by default, but at least 8). More shards use more
         workers and need more epochs.
     checkpoint : path, default=None
-        A model file that is written after each epoch. If it is there, training goes on from it; the shards, the seed and the
-        parameters must be the same, but for those that say when to stop.
+        A model file that is written after each epoch. If it exists, training continues from it; the shards, the seed and the
+        parameters must be the same, except for the stopping rules.
     resume : bool, default=True
-        Whether to go on from the checkpoint if it is there; False starts anew and replaces it.
+        Whether to continue from the checkpoint if it exists; False starts from the beginning and replaces it.
     reading : mapping, default=None
         How to read files: the options of `rosenblatt.data.open_stream` (format, label, header, bits, types, …).
     progress : bool, default=False
-        Show a bar on a terminal.
+        Whether to show a progress bar on a terminal.
     schedule : Schedule, default=None
-        How to train, in place of what the parameters of the estimator say.
+        How to train; replaces the parameters of the estimator.
     on_epoch : callable, default=None
         Called after each epoch with the history of the run.
     asked_to_stop : callable, default=None
-        Asked after each epoch whether to stop.
+        Called after each epoch; training stops if it returns True.
     source : Source, default=None
-        Shards that were made before, in place of X.
+        Existing shards, used instead of X.
 
     Returns
     -------
     estimator
-        The same, fitted: with `model_`, `mistakes_per_epoch_`, `history_` (one dict for each epoch, with the mistakes of every
+        The fitted estimator, with `model_`, `mistakes_per_epoch_`, `history_` (one dict per epoch, with the mistakes of every
         shard, Σ μᵢkᵢ, seconds and bytes moved) and `weighted_mistakes_`.
     """
     check_mixable(estimator)
     estimator._check_parameters()
     if mixing not in MIXINGS:
         raise ValueError(
-            f"`mixing` must be one of {', '.join(MIXINGS)}; got {mixing!r}. 'mistakes' gives shards that learn more a larger say."
+            f"`mixing` must be one of {', '.join(MIXINGS)}; got {mixing!r}. 'uniform' weights all shards equally."
         )
     if shards is not None and not (type(shards) is int and shards > 0):
         raise ValueError(
@@ -127,7 +126,7 @@ def train(
     with connected(client) as cluster, Bar("loading", not progress) as bar, contextlib.ExitStack() as held:
         wanted = Schedule.of(estimator) if schedule is None else schedule
         history = History(current=ShardedEpoch())
-        with told(cluster, checkpoint, wanted, history):
+        with hint_on_loss(cluster, checkpoint, wanted, history):
             given = make_source(cluster, X, y, sample_weight, shards, reading) if source is None else source
             data = Data(cluster, given)
             held.callback(data.close)
@@ -160,14 +159,14 @@ def _prepared(
     start: tuple[Any, Any],
     checked: bool,
 ) -> tuple[Trainer, Encoder | None]:
-    """Load the shards, agree on classes and features, and make the model."""
+    """Load the shards, collect classes and features, and create the model."""
     bar.title = "loading"
     facts = data.load(lambda done, total: bar.update(done, total, f"{done} of {total} shards"), checked)
     classes, counts = joined_classes(facts)
     name = type(estimator).__name__
     if not sum(counts.values()):
         raise ValueError(
-            f"{name} needs labelled examples; the shards hold none. Check the label's column and the format."
+            f"{name} needs labelled examples; the shards contain none. Check the label column and the format."
         )
     if not sum(fact.weight for fact in facts):
         raise ValueError(
@@ -281,7 +280,7 @@ def _finish(
 
 
 def _fingerprint(trainer: Trainer, started: bool) -> dict[str, Any]:
-    """What a run must find again to go on with the same result."""
+    """Values that must be the same to continue a run with the same result."""
     facts = trainer.data.facts
     return {
         "asked": trainer.asked,
@@ -298,7 +297,7 @@ def _fingerprint(trainer: Trainer, started: bool) -> dict[str, Any]:
 
 
 def _resume(estimator: Any, trainer: Trainer, checkpoint: Any, marks: dict[str, Any]) -> None:
-    """Go on from a checkpoint if there is one."""
+    """Continue from a checkpoint if it exists."""
     if checkpoint is None or not Path(checkpoint).exists():
         return
     from rosenblatt.learners._load import load
@@ -309,7 +308,7 @@ def _resume(estimator: Any, trainer: Trainer, checkpoint: Any, marks: dict[str, 
     if what := _changed(estimator, kept, trainer.schedule, marks):
         raise ValueError(
             f"The checkpoint must be of this learner on these shards; {os.fspath(checkpoint)} is not: {what}. Delete it to start "
-            "anew, or name another file."
+            "again, or give another file name."
         )
     schedule, saved = trainer.schedule, Schedule.from_json(kept.training_["run"])
     trainer.schedule = dataclasses.replace(
@@ -322,7 +321,7 @@ def _resume(estimator: Any, trainer: Trainer, checkpoint: Any, marks: dict[str, 
 
 
 def _changed(estimator: Any, kept: Any, schedule: Schedule, marks: dict[str, Any]) -> str:
-    """What would make the result another one than that of the run in a checkpoint; empty if nothing does."""
+    """The first difference between this run and the checkpoint that would change the result; empty if there is none."""
     learner, training = type(kept).__name__, getattr(kept, "training_", {})
     if learner != type(estimator).__name__:
         return f"its learner is {learner}, not {type(estimator).__name__}"
@@ -330,24 +329,24 @@ def _changed(estimator: Any, kept: Any, schedule: Schedule, marks: dict[str, Any
         return "it was trained on one machine"
     before = {**kept.get_params(deep=False), **training["shards"], **training["run"]}
     now = {**estimator.get_params(deep=False), **marks, **schedule.to_json()}
-    seeded = isinstance(estimator.random_state, int | np.integer)  # else any seed will do, so that of the checkpoint
+    seeded = isinstance(estimator.random_state, int | np.integer)  # else the seed of the checkpoint is used
     for key, value in before.items():
         if key in FREE or key not in now or now[key] == value or (key == "seed" and not seeded):
             continue
         if isinstance(value, list):
-            return f"its {key} are others"
+            return f"its {key} are different"
         name = {"asked": "shards", "seed": "random_state", "holdout": "validation_fraction"}.get(key, key)
         return f"its `{name}` is {value!r}, not {now[key]!r}"
     return ""
 
 
 def _transplant(model: Model, trainer: Trainer) -> None:
-    """Take up a model that was saved."""
+    """Replace the model of the trainer by a saved one."""
     trainer.model = model
     trainer.__post_init__()
 
 
 def plain(estimator: Any) -> Any:
-    """The estimator for one machine with the same parameters and weights; it is what files hold."""
+    """The single-machine estimator with the same parameters and weights, which is stored in files."""
     to_local = getattr(estimator, "to_local", None)
     return estimator if to_local is None else to_local()

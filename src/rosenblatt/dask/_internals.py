@@ -1,7 +1,7 @@
-"""What this package uses of Dask beyond its documentation: all of it is here.
+"""All uses of undocumented parts of Dask.
 
-Any release of Dask may change it. `tests/dask/test_internals.py` uses every function on a real cluster, and fails with a release
-that is not in `TRIED`.
+Any release of Dask may change them. `tests/dask/test_internals.py` calls every function on a real cluster, and fails with a
+release that is not in `TRIED`.
 """
 
 import asyncio
@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from typing import Any
 
 TRIED = ("2024.8.0", "2026.8.0")
-"""Releases of dask and distributed with which that test has passed; the first is the oldest one that is allowed."""
+"""Releases of dask and distributed with which that test has passed; the first is the oldest supported one."""
 
 STAYS = "rosenblatt-stays"
-"""The annotation of tasks that Dask must not move to another worker while theirs is there."""
+"""Annotation of tasks that Dask must not move to another worker while their own worker is available."""
 
 
 # ---- run by the scheduler ----
 
 
 async def tend(silent: Sequence[str], dask_scheduler: Any) -> tuple[float, dict[str, float]]:
-    """Remove workers from the cluster and release tasks that wait for workers that are gone.
+    """Remove workers from the cluster and release tasks that wait for lost workers.
 
-    The scheduler itself removes a worker that hangs only after five minutes. A task that may run anywhere still waits for the
-    worker that it was meant for if no worker was left for a moment; so does a task with the annotation `STAYS`.
+    The scheduler itself removes a hanging worker only after five minutes. If there was no worker for a moment, a task that may
+    run anywhere still waits for its preferred worker; so does a task with the annotation `STAYS`.
 
     Returns
     -------
@@ -62,16 +62,16 @@ def loop_of(client: Any) -> asyncio.AbstractEventLoop:
 
 
 def send_at_once(client: Any) -> Any:
-    """Let a client send its messages at once; gives the client.
+    """Make a client send its messages at once; return the client.
 
-    By default it sends every 10 ms; but an epoch begins with several messages, each of which would wait for the next turn.
+    By default it sends every 10 ms, and each of the several messages at the start of an epoch would wait for the next one.
     """
     client.scheduler_comm.interval = 0.0
     return client
 
 
 def address_of(client: Any) -> str:
-    """The address of a client's scheduler; words in its place if it was never connected."""
+    """The address of a client's scheduler, or "the given address" if it was never connected."""
     return getattr(getattr(client, "scheduler", None), "address", None) or "the given address"
 
 
@@ -79,7 +79,7 @@ def address_of(client: Any) -> str:
 
 
 def kind_of_collection(value: Any) -> str:
-    """Which collection of Dask something is: "array", "dataframe", "bag" or "delayed"; empty for all else."""
+    """The kind of a Dask collection: "array", "dataframe", "bag" or "delayed"; empty for other values."""
     package, _, rest = type(value).__module__.partition(".")
     module = rest.partition(".")[0]
     if package == "dask_expr" or (package == "dask" and module == "dataframe"):
@@ -88,10 +88,10 @@ def kind_of_collection(value: Any) -> str:
 
 
 def example_of(frame: Any) -> Any:
-    """A frame of pandas with the columns and types of a Dask dataframe and a few made-up rows."""
+    """A pandas data frame with the columns and types of a Dask dataframe and a few artificial rows."""
     return frame._meta_nonempty
 
 
 def is_lost_result(error: BaseException | None) -> bool:
-    """Whether a task failed because of the cluster, such as a worker that is gone, and not because of its own code."""
+    """Whether a task failed because of the cluster, for example a lost worker, and not because of its own code."""
     return type(error).__module__.partition(".")[0] in ("distributed", "asyncio", "concurrent")

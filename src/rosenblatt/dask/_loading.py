@@ -1,4 +1,4 @@
-"""What a worker loads: the examples of parts of files, of tables and of pairs; labels and features get numbers of their own."""
+"""Load the examples of a shard from files, tables or pairs, with its own numbers for labels and features."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from ._shards import Loaded
 Array = NDArray[Any]
 
 Piece = tuple[str, Span | None]
-"""A file, and the part of it that is meant; None: all of it."""
+"""A file and a part of it; None means the whole file."""
 
 
 def load_files(pieces: Sequence[Piece], encoder: dict[str, Any], options: dict[str, Any]) -> Loaded:
-    """The examples of parts of files; features and labels that nobody has seen yet get numbers of their own."""
+    """The examples of parts of files; unknown features and labels get new numbers."""
     known = Encoder.from_json(encoder)
     started = len(known.vocabulary) if known.family != "numbered" and known.bits is None else 0
     known.learned_moments = True
@@ -46,7 +46,7 @@ def load_files(pieces: Sequence[Piece], encoder: dict[str, Any], options: dict[s
 
 
 def moments_of(pieces: Sequence[Piece], encoder: dict[str, Any], options: dict[str, Any]) -> Moments:
-    """Mean and spread of the number columns of parts of files."""
+    """Mean and spread of the numeric columns of parts of files."""
     known = Encoder.from_json({**encoder, "interactions": []})
     for stream in _streams(pieces, known, options):
         for _ in stream:
@@ -80,7 +80,7 @@ def load_table(part: Any, place: str) -> Loaded:
         X = np.asarray(X)
         if X.dtype.kind not in "fiub":
             raise ValueError(
-                f"The features must be numbers; those of {place} have the type {X.dtype}. Encode categories as numbers before."
+                f"The features must be numbers; those of {place} have the type {X.dtype}. Encode categories as numbers first."
             )
         if X.dtype not in (np.float32, np.float64):
             X = X.astype(np.float64)
@@ -93,7 +93,7 @@ def load_table(part: Any, place: str) -> Loaded:
         weights = np.ascontiguousarray(np.asarray(part[2], np.float64).ravel())
         if not (np.isfinite(weights).all() and (weights >= 0).all()):
             raise ValueError(
-                f"Sample weights must be finite numbers of at least 0; {place} has others. 1 counts an example once."
+                f"Sample weights must be finite numbers of at least 0; {place} has others. 1 is the default weight."
             )
     for name, values in (("y", y), ("sample_weight", weights)):
         if values is not None and values.shape[0] != X.shape[0]:
@@ -108,7 +108,7 @@ def load_table(part: Any, place: str) -> Loaded:
 
 
 def _numbers(frame: Any, place: str) -> Array:
-    """The columns of a frame as one array: booleans and numbers that may be missing become floats beside others."""
+    """The columns of a frame as one array; mixed with other types, booleans and nullable numbers become floats."""
     numbers: Array = frame.to_numpy()
     if numbers.dtype.kind != "O":
         return numbers
@@ -118,17 +118,17 @@ def _numbers(frame: Any, place: str) -> Array:
     if strange:
         raise ValueError(
             f"The features must be numbers; the column {strange[0]!r} of {place} has the type {frame.dtypes[strange[0]]}. Encode "
-            "categories as numbers before."
+            "categories as numbers first."
         )
     return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def _numbered(y: Array, place: str) -> tuple[list[Any], NDArray[np.int64]]:
-    """The labels, sorted, and for each row the place of its own."""
+    """The labels, sorted, and the index of each row's label."""
     if y.dtype.kind == "f" and (bad := y[~(np.isfinite(y) & (y == np.floor(y)))]).size:
         raise ValueError(
-            f"The labels must be strings, integers or booleans; {place} has {bad[0].item()} among them. Round or name the "
-            "classes, and leave out examples without one."
+            f"The labels must be strings, integers or booleans; {place} has {bad[0].item()} among them. Round them or convert "
+            "them to strings, and remove examples without a label."
         )
     if y.dtype.kind == "O":
         kinds = {kind_of_label(label) for label in y.tolist()}
@@ -160,8 +160,8 @@ def load_pairs(pairs: Sequence[Any], place: str) -> Loaded:
         dicts = -1
     if dicts not in (0, len(pairs)):
         raise ValueError(
-            f"The features of a bag must all be dicts of numbers, or all sequences of as many numbers; {place} has others. Map "
-            "the bag to one of these first."
+            f"The features of a bag must all be dicts of numbers, or all be sequences of numbers of the same length; {place} has "
+            "others. Map the bag to one of these first."
         )
     if not dicts:
         return dataclasses.replace(load_table((table, codes), place), labels=labels)

@@ -1,9 +1,9 @@
-"""How runs of one rule are mixed.
+"""Mixing of several runs of one rule.
 
-A rule has coordinates in which the mean of several runs makes sense: the weights of a perceptron, the logarithms of Winnow's, and
-for a rule of second order the natural parameters of its Gaussian, Σ⁻¹ and Σ⁻¹w. A shard sends the difference between its own and
-the common start, times its share. A coordinate that did not change has the difference 0 exactly, so that where most are 0 only
-the others need to travel.
+Runs are averaged in coordinates that suit the rule: the weights of a perceptron, the logarithms of Winnow's weights, and for a
+second-order rule the natural parameters of its Gaussian, Σ⁻¹ and Σ⁻¹w. A shard sends the difference between its coordinates and
+the common start, times its share. The difference of an unchanged coordinate is exactly 0, so that only the others need to be
+sent if most are 0.
 """
 
 import functools
@@ -26,31 +26,31 @@ Floats = NDArray[np.float64]
 MIXINGS = ("uniform", "mistakes", "examples")
 
 _FARTHEST = 450.0
-"""Logarithms beyond this are scaled before they are exponentiated: exp(460) is where the protocol does so."""
+"""Logarithms beyond this are shifted before they are exponentiated; the learning loops do so at 460."""
 
 
 class Coordinates:
-    """Rules whose weights, or whose logarithms of weights, are sums of steps.
+    """Rules whose weights, or logarithms of weights, are sums of steps.
 
     Parameters
     ----------
     model : Model
-        The model whose weights they are; it may be anybody's with the same rule, classes and features.
+        A model of the client or of a worker; all have the same rule, classes and features.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.averaging = model.readout == "average"
 
-    # ---- a shard's side ----
+    # ---- on a worker ----
 
     def start(self) -> list[Array]:
-        """What an epoch starts from, flat; the arrays may be those of the model."""
+        """The arrays that an epoch starts from, flattened; they may be views of the model's."""
         state = self.model.state
         return [state.v.ravel(), state.v_bias, np.array([state.counters.shift])]
 
     def install(self, start: Sequence[Array]) -> None:
-        """Begin an epoch there, with all counts at 0."""
+        """Start an epoch from these arrays, with all counts at 0."""
         state = self.model.state
         shift = float(start[2][0])
         self._restart()
@@ -74,16 +74,16 @@ class Coordinates:
         self.model._averaged = None
 
     def coordinates(self) -> list[Array]:
-        """What is mixed, flat; the arrays may be those of the model."""
+        """The arrays to mix, flattened; they may be views of the model's."""
         state = self.model.state
         return [state.v.ravel(), state.v_bias]
 
     def base(self, start: Sequence[Array]) -> list[Array]:
-        """The coordinates of the start, right after it was installed; they stay as they are."""
+        """The coordinates of the start, right after `install`; they must not change later."""
         return list(start[:2])
 
     def weights(self) -> list[Array]:
-        """The weights and the biases that scores are computed with, flat."""
+        """The weights and biases that scores are computed with, flattened."""
         w, bias = self.model.last()
         return [w.ravel(), bias]
 
@@ -100,10 +100,10 @@ class Coordinates:
         averages: Sequence[Floats],
         start: Sequence[Array],
     ) -> bool:
-        """Add a shard's difference times its share, and Σ (w - start) over its examples, w being the weights after each.
+        """Add a shard's difference times its share, and Σ (w - start) over its examples, where w are the weights after each.
 
-        Gives whether the weights are back at the start. Where they are the coordinates, one pass does it all and leaves out
-        what has not changed.
+        Return whether the weights were reset to the start. If the weights are the coordinates, one pass does everything and
+        skips unchanged entries.
         """
         if self.model.rule.link != "identity":
             self._add(totals, share, base)
@@ -118,10 +118,10 @@ class Coordinates:
         for total, now, before in zip(totals, self.coordinates(), base, strict=True):
             add_difference(total, share, now, before)
 
-    # ---- the side of who mixes ----
+    # ---- on the client ----
 
     def mix(self, partial: Partial) -> None:
-        """Let the model of who mixes take the mean of all shards, and count what they did."""
+        """Set the client's model to the mean of all shards, and add their counts."""
         state = self.model.state
         before = [part.astype(np.float64) for part in self.weights()] if self.averaging else []
         if partial.whole is not None:
@@ -142,7 +142,7 @@ class Coordinates:
         self.model._averaged = None
 
     def take(self, start: Sequence[Array]) -> None:
-        """Go on from these arrays, keeping the counts."""
+        """Continue from these arrays, keeping the counts."""
         state = self.model.state
         state.v.ravel()[...] = start[0]
         state.v_bias[...] = start[1]
@@ -166,7 +166,7 @@ class Shrunk(Coordinates):
     """Rules that also shrink their weights (ALMA, ROMMA, parallel perceptrons): the weights themselves, and the steps taken."""
 
     def start(self) -> list[Array]:
-        """The weights with their scale worked in, and how many steps were taken."""
+        """The weights multiplied by their scale, and the numbers of steps."""
         w, bias = self.model.last()
         return [w.ravel(), bias, self._memory.steps]
 
@@ -177,17 +177,17 @@ class Shrunk(Coordinates):
         return memory
 
     def clear(self) -> None:
-        """Set all counts to 0, and with them the sum of the scales."""
+        """Set all counts and the sum of the scales to 0."""
         super().clear()
         self._memory.total[...] = 0.0
 
     def install(self, start: Sequence[Array]) -> None:
-        """Begin there, at scale 1."""
+        """Start an epoch from these weights, at scale 1."""
         self._restart()
         self.take(start)
 
     def take(self, start: Sequence[Array]) -> None:
-        """Go on from these weights, at scale 1."""
+        """Continue from these weights, at scale 1."""
         state, memory = self.model.state, self._memory
         state.v.ravel()[...] = start[0]
         state.v_bias[...] = start[1]
@@ -201,7 +201,7 @@ class Shrunk(Coordinates):
         return self.start()
 
     def base(self, start: Sequence[Array]) -> list[Array]:
-        """The same."""
+        """The start itself."""
         return list(start)
 
     def collect(
@@ -212,7 +212,7 @@ class Shrunk(Coordinates):
         averages: Sequence[Floats],
         start: Sequence[Array],
     ) -> bool:
-        """The same, with the average from the scales."""
+        """As in the base class, with the average computed from the scales."""
         self._add(totals, share, base)
         if averages:
             state = self.model.state
@@ -226,7 +226,7 @@ class Shrunk(Coordinates):
         self.take([now + step for now, step in zip(self.start(), steps, strict=True)])
 
     def mix(self, partial: Partial) -> None:
-        """The same; the sum of the scales is the number of examples, since the scale is 1 here."""
+        """As in the base class; the sum of the scales is the number of examples, because the scale is 1 here."""
         super().mix(partial)
         self._memory.total[...] = self.model.state.counters.age
 
@@ -235,17 +235,17 @@ class _Natural(Coordinates):
     """Rules whose coordinates are not their weights."""
 
     def install(self, start: Sequence[Array]) -> None:
-        """Begin there."""
+        """Start an epoch from these arrays."""
         self._restart()
         self.take(start)
 
     def take(self, start: Sequence[Array]) -> None:
-        """Go on from there."""
+        """Continue from these arrays."""
         for mine, given in zip(self.start(), start, strict=True):
             mine[...] = given
 
     def base(self, start: Sequence[Array]) -> list[Array]:
-        """The same, of the start."""
+        """The coordinates of the start."""
         return self.coordinates()
 
     def collect(
@@ -256,7 +256,7 @@ class _Natural(Coordinates):
         averages: Sequence[Floats],
         start: Sequence[Array],
     ) -> bool:
-        """The same."""
+        """As in the base class, for weights that are not the coordinates."""
         self._add(totals, share, base)
         age = float(self.model.state.counters.age)
         for total, now, before, lag in zip(averages, self.weights(), start, self.lags(), strict=False):
@@ -265,7 +265,7 @@ class _Natural(Coordinates):
 
 
 class Gaussian(_Natural):
-    """Rules with a variance for every weight: Σ⁻¹ and Σ⁻¹w, so that a shard that is sure of a weight has the say about it."""
+    """Rules with a variance for every weight: Σ⁻¹ and Σ⁻¹w, so that a shard with a small variance counts more."""
 
     @property
     def _memory(self) -> DiagonalVariances:
@@ -284,7 +284,7 @@ class Gaussian(_Natural):
         return [1.0 / sigma, 1.0 / sigma_bias, w / sigma, bias / sigma_bias]
 
     def move(self, steps: Sequence[Floats]) -> None:
-        """Add to both, where one of them changes."""
+        """Add to both, where either changes."""
         have, now = self.coordinates(), self.start()
         for w, sigma, precision, product, more, further in (
             (now[0], now[2], have[0], have[2], steps[0], steps[2]),
@@ -304,13 +304,13 @@ def _thread_pools() -> Any:
 
 
 def _inverse(matrices: Floats) -> Floats:
-    """Inverse matrices, computed by one thread: with more of them the last bits are others."""
+    """Inverse matrices, computed in one thread, because the last bits depend on the number of threads."""
     with _thread_pools().limit(limits=1):
         return np.asarray(np.linalg.inv(matrices))
 
 
 class FullGaussian(_Natural):
-    """The same with whole matrices, the bias in the first row and column."""
+    """Rules with a full covariance matrix, with the bias in the first row and column."""
 
     @property
     def _memory(self) -> FullVariances:
@@ -324,13 +324,13 @@ class FullGaussian(_Natural):
         return [state.w.ravel(), state.bias, self._memory.sigma.ravel()]
 
     def _vectors(self) -> Floats:
-        """The weight vectors with their bias first, one on each row."""
+        """The weight vectors as rows, each with its bias first."""
         state, vectors = self.model.state, self.model.vectors
         w = state.w[None, :] if state.w.ndim == 1 else state.w[:, :vectors].T
         return np.concatenate([state.bias[:, None], w], axis=1).astype(np.float64)
 
     def coordinates(self) -> list[Array]:
-        """Inverse matrices, and these times the weights."""
+        """Inverse matrices, and their products with the weights."""
         precision = _inverse(self._memory.sigma)
         return [precision.ravel(), np.einsum("kij,kj->ki", precision, self._vectors()).ravel()]
 
@@ -349,7 +349,7 @@ class FullGaussian(_Natural):
 
 
 class Alone(Coordinates):
-    """The only shard: everything that its model keeps, so that the bits are those of `fit`."""
+    """A single shard: the whole state of its model, so that the result equals that of `fit` bit by bit."""
 
     def start(self) -> list[Array]:
         """All arrays that learning changes."""
@@ -360,24 +360,24 @@ class Alone(Coordinates):
         return [part.reshape(-1) for part in (*parts, *linked)]
 
     def install(self, start: Sequence[Array]) -> None:
-        """Begin an epoch there."""
+        """Start an epoch from these arrays."""
         self.take(start)
         self.model.state.counters.loss = 0.0
 
     def take(self, start: Sequence[Array]) -> None:
-        """Go on from there."""
+        """Continue from these arrays."""
         for mine, given in zip(self.start(), start, strict=True):
             mine[...] = given
         self.model._averaged = None
 
     def mix(self, partial: Partial) -> None:
-        """Go on from what the shard has learned."""
+        """Take the state of the shard's model."""
         assert partial.whole is not None
         self.take(partial.whole)
 
 
 def coordinates_of(model: Model, alone: bool = False) -> Coordinates:
-    """The coordinates in which runs of this model's rule are mixed; `alone`: there is one shard, so that nothing is mixed."""
+    """The coordinates in which runs of this model's rule are mixed; with `alone` there is one shard and nothing to mix."""
     if alone:
         return Alone(model)
     for memory, kind in ((ScaleFactors, Shrunk), (DiagonalVariances, Gaussian), (FullVariances, FullGaussian)):

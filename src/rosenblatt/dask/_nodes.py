@@ -1,15 +1,15 @@
-"""Which shards are added up first, and which one task works off.
+"""Grouping of shards for tasks and sums.
 
-Floating-point numbers must always be added in the same order, so the groups whose sums are formed first, the *nodes*, follow from
-the number of shards alone. Whoever has all shards of a node works them off in one task and sends one sum.
+Floating-point numbers must always be added in the same order, so the groups that are summed first, the *nodes*, depend on the
+number of shards only. A worker that holds all shards of a node processes them in one task and sends one sum.
 """
 
 LARGEST = 16
-"""A node has so many shards at most."""
+"""Maximum number of shards in a node."""
 
 
 def nodes_of(count: int) -> int:
-    """The number of nodes: a power of two where there are enough shards, so that two, four or eight workers get equal parts."""
+    """Number of nodes: a power of two if there are enough shards, so that two, four or eight workers get equal parts."""
     nodes = 4
     while nodes * LARGEST < count:
         nodes *= 2
@@ -17,15 +17,15 @@ def nodes_of(count: int) -> int:
 
 
 def group_of(number: int, groups: int, count: int) -> int:
-    """The group of a shard, where so many shards are cut into groups whose sizes differ by one at most."""
+    """The group of a shard if `count` shards are split into `groups` groups whose sizes differ by at most one."""
     return ((number + 1) * groups - 1) // count
 
 
 def groups_for(count: int, threads: int) -> int:
-    """The number of groups that are worked off by one task each.
+    """Number of groups, each processed by one task.
 
-    The nodes, if every thread gets two of them at least, and none more than a quarter above its part; else every shard is one.
-    That is even, but sums of single shards take more memory and time: with a million features and 100 shards twice as long.
+    The groups are the nodes if every thread gets at least two and none more than 25% above the mean; else the single shards.
+    These balance better, but their sums take more memory and time: twice as long with a million features and 100 shards.
     """
     nodes, threads = nodes_of(count), max(1, threads)
     most = -(-nodes // threads)
@@ -33,6 +33,6 @@ def groups_for(count: int, threads: int) -> int:
 
 
 def shared_out(count: int, threads: int) -> list[int]:
-    """For each shard the number of the thread that gets it: neighbours together, and whole what one task works off."""
+    """The thread number of each shard; neighbouring shards, and all shards of one task, get the same thread."""
     groups = groups_for(count, threads)
     return [group_of(number, groups, count) * threads // groups for number in range(count)]

@@ -1,7 +1,7 @@
-"""How fast workers learn, and when it pays to give shards of a slow one to others.
+"""Speed of the workers, and the decision to move shards from slow workers to others.
 
-Dask gives tasks that have not begun to idle workers, but not these: to learn a shard takes a fraction of the time that sending it
-takes. Sent once, it serves all epochs that follow.
+Dask's work stealing does not move these tasks, because learning a shard takes a fraction of the time of sending it. But a shard
+is sent once and then used in all later epochs.
 """
 
 import collections
@@ -11,28 +11,28 @@ from typing import NamedTuple
 from ._partials import Note
 
 WATCHED = 3
-"""So many epochs a worker is watched. Its best one counts, so that nobody who was disturbed for a moment is called slow."""
+"""Number of epochs over which a worker's speed is measured; the best one counts, so that short disturbances do not matter."""
 
 LAG = 1.25
-"""An epoch may take so many times as long as it would if all were done at once; beyond that shards are moved."""
+"""Shards are moved only if an epoch takes more than this multiple of its time with perfect balance."""
 
 GAIN = 1.1
-"""And only if an epoch took more than so many times as long as it will: shards shall not wander because times vary."""
+"""Minimum speedup of an epoch for which shards are moved, so that random variation of times does not move them."""
 
 BANDWIDTH = 1e8
-"""Bytes a second that travel between workers, as Dask assumes before it has seen any."""
+"""Bandwidth between workers in bytes per second, Dask's initial assumption."""
 
 MESSAGES = 0.1
-"""Seconds that moving takes, however little there is to move."""
+"""Fixed cost of a move in seconds."""
 
 
 class Pace:
-    """How fast the workers were in the last epochs.
+    """Speed of the workers in the last epochs.
 
     Attributes
     ----------
     epochs : int
-        For how many epochs the shards have lain as they do.
+        Number of epochs since shards were last moved.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Pace:
         self._patience = WATCHED
 
     def note(self, notes: Iterable[Note], sizes: Sequence[int]) -> None:
-        """Write down an epoch; `sizes`: the bytes of every shard. Who had nothing to learn showed nothing."""
+        """Record the speed of each worker in an epoch; `sizes` are the bytes of all shards. Workers without work are left out."""
         work: dict[str, float] = {}
         seconds: dict[str, float] = {}
         for note in notes:
@@ -52,27 +52,27 @@ class Pace:
         self.epochs += 1
 
     def moved(self) -> None:
-        """Begin to watch anew, each time twice as long: where speeds change all the time, shards do not follow all the time."""
+        """Restart the measurement, with twice the waiting time, so that frequent changes of speed do not cause frequent moves."""
         self._seen.clear()
         self.epochs = 0
         self._patience *= 2
 
     def speeds(self, workers: Iterable[str]) -> dict[str, float] | None:
-        """Bytes a second of a thread of each worker; None while one of them has not been watched for long enough."""
+        """Bytes per second and thread of each worker; None while there are too few measurements."""
         if self.epochs < self._patience or any(address not in seen for address in workers for seen in self._seen):
             return None
         return {address: max(seen[address] for seen in self._seen) for address in workers}
 
 
 class Plan(NamedTuple):
-    """Who learns what: for each worker its threads, the bytes a second of one of them, and the sizes of its shards."""
+    """Distribution of work: for each worker its threads, bytes per second and thread, and the sizes of its shards."""
 
     threads: Mapping[str, int]
     speeds: Mapping[str, float]
     sizes: Mapping[str, Sequence[int]]
 
     def seconds(self) -> float:
-        """How long an epoch takes: a shard is learned by one thread."""
+        """Estimated duration of an epoch; one thread learns a shard."""
         return max(
             -(-len(sizes) // self.threads[address]) * sum(sizes) / len(sizes) / self.speeds[address]
             for address, sizes in self.sizes.items()
@@ -80,22 +80,22 @@ class Plan(NamedTuple):
         )
 
     def lags(self) -> bool:
-        """Whether some workers are done long before others."""
+        """Whether some workers finish long before others."""
         everybody = sum(self.threads[address] * speed for address, speed in self.speeds.items())
         return self.seconds() > LAG * sum(map(sum, self.sizes.values())) / everybody
 
 
 def pays(before: float, after: float, moved: float, done: int, left: int) -> bool:
-    """Whether moving so many bytes is worth it.
+    """Whether moving shards is worth the time.
 
     Parameters
     ----------
     before, after : float
-        Seconds that an epoch takes and would take.
+        Seconds of an epoch now and after the move.
     moved : float
-        The bytes.
+        Bytes to move.
     done, left : int
-        Epochs since shards were last moved, and how many there are at most to come. Nobody knows how many it will be: as many as
-        so far, say, so that the seconds spent are never many more than those that were lost already.
+        Epochs since shards were last moved, and the maximum number of remaining epochs. The real number is unknown; it is
+        estimated by `done`, so that a move never costs much more time than was already lost.
     """
     return before > GAIN * after and (before - after) * min(done, left) >= MESSAGES + moved / BANDWIDTH

@@ -1,4 +1,4 @@
-"""What travels between workers: arrays or what has changed in them, and sums over shards, formed in a fixed order."""
+"""Arrays and changes of arrays that are sent over the network, and sums over shards in a fixed order."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 class Packed(NamedTuple):
-    """An array of which most entries are as they were: the places of the others, and what stands there."""
+    """An array with few changed entries: their indices and new values."""
 
     indices: Array
     values: Array
@@ -23,7 +23,7 @@ class Packed(NamedTuple):
 
 
 def pack(array: Array, changed: NDArray[np.bool_]) -> Array | Packed:
-    """What has changed in a flat array, or all of it where that takes less room."""
+    """The changed entries of a flat array, or the whole array if that is smaller."""
     kind = np.dtype(np.int32 if array.size < 2**31 else np.int64)
     if np.count_nonzero(changed) * (kind.itemsize + array.itemsize) >= array.nbytes:
         return array
@@ -31,12 +31,12 @@ def pack(array: Array, changed: NDArray[np.bool_]) -> Array | Packed:
 
 
 def changes(now: Sequence[Array], before: Sequence[Array]) -> list[Array | Packed]:
-    """The arrays `now` as what differs from `before`."""
+    """The entries of the arrays `now` that differ from `before`."""
     return [pack(new.ravel(), new.ravel() != old.ravel()) for new, old in zip(now, before, strict=True)]
 
 
 def unpack_into(array: Array, part: Array | Packed) -> None:
-    """Set what a part says."""
+    """Write the entries of a part into an array."""
     if isinstance(part, Packed):
         array[part.indices] = part.values
     else:
@@ -44,13 +44,13 @@ def unpack_into(array: Array, part: Array | Packed) -> None:
 
 
 def size_of(parts: Sequence[Array | Packed]) -> int:
-    """The bytes of what travels."""
+    """Number of bytes to send."""
     return sum(p.indices.nbytes + p.values.nbytes if isinstance(p, Packed) else p.nbytes for p in parts)
 
 
 @dataclasses.dataclass
 class Note:
-    """What happened to one shard in one epoch."""
+    """Statistics of one shard in one epoch."""
 
     shard: int
     examples: int = 0
@@ -67,7 +67,7 @@ class Note:
 
 @dataclasses.dataclass
 class Partial:
-    """The sum over some shards: of their shares, and of their differences times their shares."""
+    """Sums over some shards: of their shares, and of their differences times their shares."""
 
     share: float
     totals: list[Array | Packed]
@@ -76,14 +76,14 @@ class Partial:
     place: str = ""
     moved: int = 0
     whole: list[Array] | None = None
-    """What the next epoch starts from, if there is one shard only: nothing is to be mixed, so nothing is rounded."""
+    """The start of the next epoch if there is only one shard: without mixing there is no rounding."""
 
     def __sizeof__(self) -> int:
         return 1000 + size_of(self.totals) + size_of(self.averages) + size_of(self.whole or [])
 
 
 def packed_sums(totals: Sequence[Floats]) -> list[Array | Packed]:
-    """Sums as what is not 0 in them."""
+    """The entries of sums that are not 0."""
     return [pack(total, total != 0.0) for total in totals]
 
 
@@ -112,7 +112,7 @@ def add_partials(partials: Sequence[Partial], place: str = "") -> Partial:
 
 
 def dense(part: Array | Packed) -> Array:
-    """A sum in full."""
+    """A sum as a full array."""
     if not isinstance(part, Packed):
         return part
     total = np.zeros(part.size)

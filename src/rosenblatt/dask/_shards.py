@@ -1,4 +1,4 @@
-"""Examples where they lie: what a worker has loaded, what it tells about it, and what it keeps for the epochs."""
+"""Shards on workers: as loaded, as a summary for the client, and as prepared for the epochs."""
 
 import dataclasses
 import re
@@ -10,36 +10,35 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.rows import CSR
 from rosenblatt.model.matrix import Table, writable
-from rosenblatt.training.order import held_out
-from rosenblatt.training.schedule import Schedule
+from rosenblatt.training.schedule import Schedule, held_out
 
 Array = NDArray[Any]
 
 
 @dataclasses.dataclass
 class Loaded:
-    """Examples with labels and features numbered in the order in which they arrived here.
+    """Examples whose labels and features are numbered in the order of their first occurrence in this shard.
 
     Attributes
     ----------
     rows : CSR or ndarray
         The features.
     codes : ndarray of int64
-        For each row the place of its label in `labels`; -1 where it has none.
+        The index of each row's label in `labels`; -1 if it has none.
     weights : ndarray of float64
-        The importance of each row; empty where all count the same.
+        The weight of each row; empty if all are equal.
     labels : list
         The labels.
     width : int
-        How many columns there are.
+        Number of columns.
     names : list of str or None
-        What the columns are called, where they were numbered here; None: the numbers are the same everywhere.
+        Names of the columns if they were numbered in this shard; None if all shards use the same numbers.
     columns : list of str or None
-        The columns of a frame, which must be the same everywhere.
+        The columns of a data frame, which must be the same in all shards.
     place : str
-        Where the examples come from, for people.
+        Description of where the examples come from, for messages.
     fresh : bool
-        Whether no names were known before, so that the numbers of the features follow from the examples alone.
+        Whether no names were known before, so that the feature numbers depend on the examples only.
     """
 
     rows: Any
@@ -58,9 +57,9 @@ class Loaded:
 
 @dataclasses.dataclass
 class Facts:
-    """What the driver must know of a shard before any can learn; everything but its examples.
+    """Summary of a shard for the client: everything except its examples.
 
-    `weight` is the sum of the importances, and `mark` what it is known by when it is loaded again.
+    `weight` is the sum of the sample weights; `mark` identifies the shard when it is loaded again.
     """
 
     examples: int
@@ -81,18 +80,18 @@ class Facts:
 
 @dataclasses.dataclass
 class Shard:
-    """Examples as the kernels take them.
+    """Examples in the form that the kernels take.
 
     Attributes
     ----------
     rows, codes, weights
-        As in `Loaded`, but numbered the same everywhere.
+        As in `Loaded`, but with numbers common to all shards.
     width : int
         The number of features of the model.
     first : int
         The number of its first example among all.
     place : str
-        Where the examples come from, for people.
+        Description of where the examples come from, for messages.
     """
 
     rows: Any
@@ -106,13 +105,13 @@ class Shard:
         return 1000 + _bytes(self.rows, self.codes, self.weights)
 
     def table(self) -> Table:
-        """The rows; what came over the network is marked read-only, for which kernels would be compiled once more."""
+        """The rows as writable arrays; for the read-only ones from the network, kernels would have to be compiled again."""
         if isinstance(self.rows, CSR):
             return Table.of_rows(CSR(*(writable(part) for part in self.rows)), self.width)
         return Table.of_rows(writable(self.rows), self.width)
 
     def parts(self, schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows to learn, and those that are held out."""
+        """The training rows and the held-out rows."""
         labelled = self.codes >= 0
         out = held_out(self.first, self.codes.size, schedule.holdout, schedule.seed)
         return np.flatnonzero(labelled & ~out), np.flatnonzero(labelled & out)
@@ -124,15 +123,15 @@ def _bytes(rows: Any, *arrays: Array) -> int:
 
 
 def same(value: Any) -> Any:
-    """What was given: it is computed where it shall lie."""
+    """Return the value unchanged; a task that copies it to another worker."""
     return value
 
 
-# ---- tell and settle ----
+# ---- summarize and renumber ----
 
 
 def facts_of(loaded: Loaded, checked: bool) -> Facts:
-    """What the driver must know; a checksum of all examples only if they have to be found again."""
+    """The summary of a shard; with `checked`, including a checksum of all examples."""
     sparse = isinstance(loaded.rows, CSR)
     counts = np.bincount(loaded.codes[loaded.codes >= 0], minlength=len(loaded.labels))
     return Facts(
@@ -145,10 +144,10 @@ def facts_of(loaded: Loaded, checked: bool) -> Facts:
 
 
 def _mark(loaded: Loaded) -> int:
-    """A number that changes when a shard is no longer what it was, made at the speed of memory.
+    """A fast checksum that detects changes of a shard.
 
-    It holds everything that was agreed on when it was first loaded: how many examples there are, the numbers of labels and
-    features, and how wide the rows are. Of the numbers in these it holds the sum.
+    It covers everything that other shards depend on: the number of examples, the numbering of labels and features, and the
+    width of the rows. Of the feature values it covers only the sum.
     """
     sparse = isinstance(loaded.rows, CSR)
     parts = loaded.rows[1:] if sparse else (loaded.rows,)
@@ -161,10 +160,10 @@ def _mark(loaded: Loaded) -> int:
 
 
 def _checksum(loaded: Loaded) -> int:
-    """A number that hardly any other examples have.
+    """A checksum of all examples.
 
-    Where features were numbered here and some were known before, it leaves out their numbers and their order in a row, since both
-    depend on that.
+    If features were numbered in this shard and some names were known before, it leaves out the numbers of the features and their
+    order in a row, since both depend on the known names.
     """
     rows: tuple[Any, ...] = loaded.rows if isinstance(loaded.rows, CSR) else (loaded.rows,)
     if loaded.names is not None and not loaded.fresh:
@@ -186,20 +185,20 @@ def settle(
     factors: list[float] | None,
     first: int,
 ) -> Shard:
-    """Number labels and features as everybody does.
+    """Replace the shard's own numbers of labels and features by the common ones.
 
     Parameters
     ----------
     loaded : Loaded
-        What is here; its arrays are used again.
+        The loaded examples; their arrays are reused.
     mark : int
-        What it was known by when labels and features were agreed on; it may be loaded again long after that.
+        The mark of the shard when it was first loaded; it may have been loaded again since then.
     places : list of int
         The class numbers of its labels.
     columns : ndarray or None
-        The numbers of its features, where it had its own.
+        The common numbers of its features, if it had its own.
     width, dtype
-        The features of the model and its float type.
+        Number of features and float type of the model.
     factors : list of float or None
         The weight of each class.
     first : int
@@ -207,8 +206,8 @@ def settle(
     """
     if _mark(loaded) != mark:
         raise ValueError(
-            f"Examples must stay as they are while they are learned; {loaded.place} was loaded again and has changed. Train "
-            "anew, on files that nobody writes to or partitions that are always the same."
+            f"Examples must not change during training; {loaded.place} was loaded again and has changed. Train again, on files "
+            "that are not being written to or partitions that are always the same."
         )
     codes = np.array([*places, -1], np.int64)[loaded.codes]
     rows = loaded.rows
@@ -224,7 +223,7 @@ def settle(
         rows = CSR(indptr.astype(np.int64, copy=False), indices.astype(kind, copy=False), values)
     elif columns is not None:
         raise ValueError(
-            f"The features of a bag must all be dicts, or all sequences of numbers; {loaded.place} has sequences, others have "
+            f"The features of a bag must all be dicts, or all be sequences of numbers; {loaded.place} has sequences, others have "
             "dicts. Map the bag to one of these first."
         )
     else:

@@ -1,4 +1,4 @@
-"""From what users have (arrays, frames, bags, delayed partitions, files) to the tasks that load a shard each."""
+"""Tasks that load shards from arrays, data frames, bags, delayed partitions and files."""
 
 import dataclasses
 import inspect
@@ -23,7 +23,7 @@ from ._shards import Loaded
 
 SHARD_BYTES = 64 << 20
 FEWEST, MOST = 8, 4096
-"""Unless told otherwise, files are cut into shards of 64 MiB, but into 8 at least and 4,096 at most."""
+"""By default files are split into shards of 64 MiB, but at least 8 and at most 4,096."""
 
 
 @dataclasses.dataclass
@@ -33,15 +33,15 @@ class Source:
     Attributes
     ----------
     load : callable
-        What a task calls.
+        The function of the tasks.
     arguments : list of tuple
         Its arguments, for each shard.
     local : bool
-        Whether the arguments are examples that lie here and have to be sent out.
+        Whether the arguments are examples in local memory, which have to be sent to workers.
     anywhere : bool
-        Whether any worker can load any shard at any time, so that a shard can be given a place and another one when that is lost.
+        Whether any worker can load any shard at any time, so that shards can be assigned to workers, again if these are lost.
     encoder : Encoder or None
-        What turns files into features.
+        The encoder that turns files into features.
     """
 
     load: Callable[..., Loaded]
@@ -57,7 +57,7 @@ class Source:
 def make_source(
     client: Any, X: Any, y: Any = None, sample_weight: Any = None, shards: int | None = None, reading: Any = None
 ) -> Source:
-    """The shards of some data.
+    """Create the tasks that load the shards of some data.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def make_source(
     X, y, sample_weight
         As in `fit`.
     shards : int or None
-        How many, for what is not in partitions yet.
+        Number of shards for data without partitions.
     reading : mapping or None
         How to read files.
     """
@@ -109,7 +109,7 @@ def _is_delayed(part: Any) -> bool:
 
 
 def _is_partition(part: Any) -> bool:
-    """Whether it is one, or will be; a tuple of numbers is a row."""
+    """Whether this is a partition or a delayed one; a tuple of numbers is a row."""
     tables = isinstance(part, tuple) and len(part) in (2, 3) and not np.isscalar(part[0])
     return tables or _comes_later(part)
 
@@ -122,7 +122,7 @@ def _numbered(what: str, *columns: Sequence[Any]) -> list[tuple[Any, ...]]:
     return [(*parts, f"{what} {number}") for number, parts in enumerate(zip(*columns, strict=True))]
 
 
-# What a task calls must be a function of its own module, so that it is found on the workers.
+# Functions of tasks must be at module level, so that workers can import them.
 
 
 def _named_pairs(pairs: Any, place: str) -> Loaded:
@@ -142,7 +142,7 @@ def _columns(X: Any, y: Any, weights: Any, place: str) -> Loaded:
 
 
 def _check_open(names: Iterable[str]) -> None:
-    """Raise what a worker says that cannot open files; readers take it for a wrong name, but here they could be opened."""
+    """Raise an OSError if a worker cannot open files; readers would report a wrong name, but the client could open them."""
     for name in names:
         Path(name).open("rb").close()
 
@@ -163,7 +163,7 @@ def _split(name: str, cuts: list[int], kind: str, header: bool | None) -> list[S
 
 
 def check_column(frame: Any, label: str) -> None:
-    """Refuse the name of a column that is not there."""
+    """Raise if the column does not exist."""
     if label not in frame.columns:
         raise ValueError(
             f"y must name a column of the frame ({', '.join(map(str, frame.columns[:12]))}); got {label!r}. Check the spelling."
@@ -186,7 +186,7 @@ def places_of(awaiting: Awaiting, count: int) -> list[str]:
 
 
 def placed(client: Any, parts: Sequence[Any]) -> list[Any]:
-    """Let partitions be computed where their shards shall lie; those that lie somewhere already stay there."""
+    """Compute partitions on the workers of their shards; partitions that are already in memory stay on their workers."""
     places = places_of(Awaiting(client), len(parts))
     futures: list[Any] = []
     for place, group in itertools.groupby(range(len(parts)), key=lambda number: places[number] if places else None):
@@ -215,16 +215,14 @@ def _array(client: Any, X: Any, y: Any, sample_weight: Any) -> Source:
 
 
 def in_blocks_of(X: Any, name: str, values: Any) -> Any:
-    """Labels or weights as a Dask array with the blocks of another; None stays None."""
+    """Labels or weights as a Dask array with the same blocks as X; None stays None."""
     import dask.array as da
 
     if values is None:
         return None
     if kind_of_collection(values):
         values = values.values if hasattr(values, "divisions") else values  # the array of a series or a frame
-        if (
-            values.ndim > 1
-        ):  # how many rows there are may not be known, for which a column can be taken, but not flattened
+        if values.ndim > 1:  # if the number of rows is unknown, a column can be selected but not flattened
             values = values[:, 0] if values.shape[1:] == (1,) else values.ravel()
     else:
         values = da.from_array(np.ravel(np.asarray(values)), chunks=-1)
@@ -300,7 +298,7 @@ def _in_memory(X: Any, y: Any, sample_weight: Any, shards: int | None) -> Source
 
 
 def source_of_pairs(pairs: Iterable[tuple[Any, Any]], shards: int | None = None) -> Source:
-    """Examples that come one by one, as dicts or lists of numbers with their labels, in shards of neighbours."""
+    """Shards of consecutive examples (dict or list of numbers, label)."""
     kept = list(pairs)
     count = min(shards or FEWEST, max(1, len(kept)))
     cuts = [len(kept) * k // count for k in range(count + 1)]
@@ -337,17 +335,17 @@ def _files(client: Any, paths: Any, shards: int | None, reading: dict[str, Any])
 
 
 def _done(client: Any, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """What tasks give that any worker can do, once more if workers are lost meanwhile."""
+    """Results of tasks that can run on any worker; repeated if workers are lost."""
     awaiting = Awaiting(client)
     results: list[Any] = awaiting.insist(
-        "The files could not be looked at",
+        "The files could not be examined",
         lambda: awaiting.results([client.submit(task, *these, pure=False) for these in arguments]),
     )
     return results
 
 
 def _cut(client: Any, names: Sequence[str], shards: int | None, kind: str, header: bool | None) -> list[list[Piece]]:
-    """Shards of as many bytes each, were the files one; a cut that would leave a splinter of a file is moved to its end."""
+    """Split the concatenated files into shards of equal size; a cut close to the border of two files is moved there."""
     edges = list(itertools.accumulate((Path(name).stat().st_size for name in names), initial=0))
     total = max(1, edges[-1])
     count = min(total, shards or min(max(round(total / SHARD_BYTES), FEWEST), MOST))
@@ -370,7 +368,7 @@ def _cut(client: Any, names: Sequence[str], shards: int | None, kind: str, heade
 
 
 def _merge_moments(into: Any, other: Any) -> None:
-    """Mean and spread of two lots of rows together (Chan, Golub and LeVeque 1979)."""
+    """Combined mean and spread of two sets of rows (Chan, Golub and LeVeque 1979)."""
     count = into.count + other.count
     safe = np.maximum(count, 1.0)
     step = other.mean - into.mean

@@ -1,8 +1,8 @@
-"""The side of who trains: epoch after epoch weights go out and differences come back.
+"""The client's part of training: in each epoch it sends weights and receives differences.
 
-An epoch is a transaction. The weights before it lie here, so that whatever is lost on the way can be done again and gives the
-same bits: which rows a shard visits follows from the seed, the epoch and the shard's number, and sums are formed in the order of
-these numbers.
+An epoch is a transaction. The client keeps the weights from before it, so that lost work can be repeated with the same bits:
+the rows that a shard visits depend on the seed, the epoch and the shard's number, and sums are formed in the order of these
+numbers.
 """
 
 import contextlib
@@ -31,41 +31,41 @@ from ._partials import Partial, add_partials, changes, size_of
 Array = NDArray[Any]
 
 JOINS = 2
-"""The number of sums that are added at a time: small, so that neighbours are added on their worker before anything travels."""
+"""Number of sums added at a time: small, so that neighbouring sums are added on their worker before they are sent."""
 
 AT_ONCE = 16
-"""The number of shards whose margins are computed at a time; one wrong example spares the rest."""
+"""Number of shards whose margins are computed at a time; after one misclassified example the rest is skipped."""
 
 
 def _add(partials: Sequence[Partial]) -> Partial:
-    """The sum of partial sums; a task."""
+    """Add partial sums; runs as a task."""
     return add_partials(partials, place_of_worker())
 
 
 @dataclasses.dataclass
 class Trainer:
-    """Trains a model on shards.
+    """Train a model on shards.
 
     Attributes
     ----------
     data : Data
         The shards.
     model : Model
-        What has been learned; it lies here and nowhere else between two epochs.
+        The current model; between two epochs only the client has it.
     recipe : Recipe
-        How workers make a model like it.
+        How workers create a model like it.
     schedule : Schedule
         How to train.
     history : History
         The epochs so far.
     mixing : str
-        What a shard's share in the mixture is.
+        How shards are weighted in the mixture.
     validation : Data or None
-        Examples to decide by when to stop.
+        Validation examples for early stopping.
     asked : int or None
-        How many shards were asked for.
+        Number of shards that the user asked for.
     on_shards : callable
-        Called with the bytes of the shards done, and of all.
+        Called with the bytes of the finished shards and of all shards.
     """
 
     data: Data
@@ -88,13 +88,10 @@ class Trainer:
         self._along = 0
         self._sent: list[Array] = []
 
-    # ---- weights out ----
+    # ---- send weights ----
 
     def _send(self, tasks: int) -> None:
-        """Bring the weights to the cluster: what has changed since the last epoch, or all where that is less.
-
-        Where they are few, all go along with every task.
-        """
+        """Send the weights: the changes since the last epoch, or all if that is smaller; small weights with every task."""
         now = [array.copy() for array in self.coordinates.start()]
         whole = size_of(now)
         self._along = whole if self.data.along(tasks, now) else 0
@@ -117,15 +114,15 @@ class Trainer:
         return True
 
     def run(self, epoch: Epoch, number: int) -> bool:
-        """Run one epoch over all shards; what is lost on the way is done again."""
+        """Run one epoch over all shards; lost work is repeated."""
         for _ in range(RETRIES):
             try:
                 self.awaiting.check()
                 self.data.follow()
                 self.data.even_out(self.schedule.max_iter - number)
-                lots = self.data.lots()
-                self._send(len(lots))
-                partial = self._learn(lots)
+                groups = self.data.task_groups()
+                self._send(len(groups))
+                partial = self._learn(groups)
                 break
             except Lost as error:
                 reason: Exception = error
@@ -151,17 +148,17 @@ class Trainer:
         alone, along = len(self.data.shards) == 1, self._along > 0
         return Order(self.recipe, self.identity, len(self.history.done), self.schedule, self.mixing, alone, along)
 
-    def _learn(self, lots: list[list[int]]) -> Partial:
+    def _learn(self, groups: list[list[int]]) -> Partial:
         order, data = self._order(), self.data
-        names = [f"epoch-{len(self.history.done) + 1}-{lot[0]}" for lot in lots]
+        names = [f"epoch-{len(self.history.done) + 1}-{group[0]}" for group in groups]
         tasks = data.submit(
             learn_each if data.few else learn_shards,
-            [([data.shards[n] for n in lot], lot, self._base, self._changes) for lot in lots], names,
-            [data.holders[lot[0]] for lot in lots], order=order,
+            [([data.shards[n] for n in group], group, self._base, self._changes) for group in groups], names,
+            [data.holders[group[0]] for group in groups], order=order,
         )  # fmt: skip
         here = data.few or self._along > 0
-        results = tasks if here else self._tree(lots, tasks, self._submit_sum)
-        bytes_of = {t.key: sum(data.facts[n].bytes for n in lot) for lot, t in zip(lots, tasks, strict=True)}
+        results = tasks if here else self._tree(groups, tasks, self._submit_sum)
+        bytes_of = {t.key: sum(data.facts[n].bytes for n in group) for group, t in zip(groups, tasks, strict=True)}
         done, total = 0, sum(bytes_of.values())
         awaited = {future.key for future in results}
         fetching = Fetching(self.awaiting)
@@ -181,7 +178,7 @@ class Trainer:
         for partial in partials:
             partial.moved += size_of(partial.totals) + size_of(partial.averages)
             partial.place = ""
-        partials[0].moved += len(lots) * self._along
+        partials[0].moved += len(groups) * self._along
         if here:
             partials.sort(key=lambda partial: partial.notes[0].shard)
             nodes = [[note.shard for note in partial.notes] for partial in partials]
@@ -189,9 +186,9 @@ class Trainer:
         return partials[0] if len(partials) == 1 else add_partials(partials)
 
     def _tree(self, nodes: list[list[int]], results: list[Any], add: Callable[[list[Any]], Any]) -> list[Any]:
-        """Add the results up by the numbers of the shards, so that the order is the same whoever does it.
+        """Add results in the order of the shards, which does not depend on the workers.
 
-        The last few sums are given as they are: who trains fetches them and adds them up, instead of waiting for one task more.
+        The last few sums are returned separately: the client adds them itself instead of waiting for another task.
         """
         count = len(self.data.shards)
         single: dict[int, list[Any]] = {}
@@ -199,7 +196,7 @@ class Trainer:
         for node, result in zip(nodes, results, strict=True):
             place = group_of(node[0], nodes_of(count), count)
             if len(node) > 1:
-                sums[place] = result  # the sum of a node was formed where its shards lie
+                sums[place] = result  # the sum of a node was formed on the worker of its shards
             else:
                 single.setdefault(place, []).append(result)
         sums |= {place: parts[0] if len(parts) == 1 else add(parts) for place, parts in single.items()}
@@ -214,7 +211,7 @@ class Trainer:
         return self.client.submit(_add, parts, key=f"sum-{uuid.uuid4().hex}", pure=False)
 
     def _note(self, partial: Partial) -> ShardedEpoch:
-        """Mix, and write down what happened."""
+        """Mix the results and return the statistics of the epoch."""
         notes = sorted(partial.notes, key=lambda note: note.shard)
         self.coordinates.mix(partial)
         self.data.pace.note(notes, [facts.bytes for facts in self.data.facts])
@@ -237,17 +234,17 @@ class Trainer:
             weighted_steps=sum(share * note.steps for share, note in zip(shares, notes, strict=True)),
         )
 
-    # ---- examples that are not learned ----
+    # ---- evaluation ----
 
     def readout_accuracy(self) -> float | None:
-        """How the average does on the examples that it has learned; None where others decide, or where it is not an average."""
+        """Training accuracy of the averaged weights; None with validation examples or without averaging."""
         if self.model.readout != "average" or self.validation is not None or self.schedule.holdout:
             return None
         result = self._judge(self.data, False)
         return 1.0 - result.mistakes / result.examples
 
     def smallest_margin(self) -> float:
-        """The smallest margin of the last weights over all examples; stops at the first shard with one that is wrong."""
+        """The smallest margin of the last weights over all examples; stops after the first misclassified example."""
         for _ in range(RETRIES):
             order, data = self._order(), self.data
             try:
@@ -265,15 +262,15 @@ class Trainer:
                 return smallest
             except Lost:
                 data.renew()
-        raise ClusterError("The margins could not be computed: workers were lost again and again.")
+        raise ClusterError("The margins could not be computed: workers were lost repeatedly.")
 
     def forget(self) -> None:
-        """Let workers go of what they keep between epochs."""
-        with contextlib.suppress(Exception):  # who is gone has nothing to let go of
+        """Delete the values that workers cache between epochs."""
+        with contextlib.suppress(Exception):  # a lost worker has no cache
             self.awaiting.exchange(self.client.run, forget, self.identity)
 
     def _judge(self, data: Any, held: bool) -> Judgement:
-        """How the readout does on some examples, or on those of them that were set aside."""
+        """Evaluate the readout on examples, or with `held` on the held-out ones among them."""
         if callable(data):
             result: Judgement = data(self.model)
             return result
@@ -291,12 +288,12 @@ class Trainer:
                 return Judgement(sum(result.examples for result in results), sum(result.mistakes for result in results))
             except Lost:
                 data.renew()
-        raise ClusterError("The examples to decide by could not be judged: workers were lost again and again.")
+        raise ClusterError("The validation examples could not be evaluated: workers were lost repeatedly.")
 
 
 @contextlib.contextmanager
-def told(client: Any, checkpoint: Any, schedule: Schedule, history: History) -> Iterator[None]:
-    """Say where to go on when the cluster is lost."""
+def hint_on_loss(client: Any, checkpoint: Any, schedule: Schedule, history: History) -> Iterator[None]:
+    """Add to the error of a lost cluster how to continue."""
     try:
         yield
     except (ClusterError, Lost, CancelledError, OSError) as error:
@@ -305,12 +302,12 @@ def told(client: Any, checkpoint: Any, schedule: Schedule, history: History) -> 
         elif client.status != "running":
             text = str(scheduler_lost(client))
         elif isinstance(error, Lost):
-            text = "A worker was lost with what it had loaded"
+            text = "A worker was lost together with its data"
         else:
-            raise  # it has nothing to do with the cluster
+            raise  # not an error of the cluster
         done = len(history.done)
         if checkpoint is not None and done:
-            hint = f"{checkpoint} holds what was learned in {done} epoch(s): start a cluster and go on from there."
+            hint = f"{checkpoint} holds the model after {done} epoch(s): start a cluster and continue from there."
         else:
-            hint = "Pass a checkpoint next time, so that nothing has to be learned twice."
+            hint = "Pass a checkpoint next time, so that training can continue from it."
         raise ClusterError(f"{text}; {done} of at most {schedule.max_iter} epochs were done. {hint}") from error

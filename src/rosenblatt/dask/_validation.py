@@ -1,4 +1,4 @@
-"""Examples of the user's own to decide by when to stop: found by the names of their features, and judged after every epoch."""
+"""Validation examples of the user for early stopping: matched by feature names and evaluated after every epoch."""
 
 import dataclasses
 import functools
@@ -23,7 +23,7 @@ from ._training import Trainer
 
 
 def feature_names(estimator: Any, encoder: Encoder | None) -> list[str] | None:
-    """What the features are called; None where they only have numbers."""
+    """Names of the features; None if they only have numbers."""
     if encoder is None:
         names = getattr(estimator, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
@@ -33,14 +33,14 @@ def feature_names(estimator: Any, encoder: Encoder | None) -> list[str] | None:
 def examples_to_decide_by(
     cluster: Any, validation: Any, trainer: Trainer, encoder: Encoder | None, names: list[str] | None
 ) -> Any:
-    """What a trainer judges its model by, from what a user has; nothing is found to be wrong with it after the first epoch."""
+    """Prepare a user's validation examples; all checks are made before the first epoch."""
     trainer.schedule = dataclasses.replace(trainer.schedule, holdout=0.0)
     if isinstance(validation, str | os.PathLike) or (
         isinstance(validation, list) and all(isinstance(name, str | os.PathLike) for name in validation)
     ):
         if encoder is None:
             raise ValueError(
-                "`validation` may name files where training reads files, too; got files beside arrays. Pass (X, y)."
+                "`validation` may be files only if training also reads files; got files with training arrays. Pass (X, y)."
             )
         frozen = Encoder.from_json(encoder.to_json())
         frozen.freeze()
@@ -67,8 +67,8 @@ def examples_to_decide_by(
         if own is not None:
             if names is None:
                 raise ValueError(
-                    "`validation` may be a bag of dicts where the shards have names for their features, too; got one beside "
-                    "rows of numbers. Pass such rows."
+                    "`validation` may be a bag of dicts only if the features of the shards have names; got one with shards of "
+                    "numbered columns. Pass rows of numbers."
                 )
             place = {name: number for number, name in enumerate(names)}
             columns = [np.array([place[name] for name in fact.names or []], np.int32) for fact in facts]
@@ -96,31 +96,31 @@ def examples_to_decide_by(
 def _check_width(width: int, trainer: Trainer) -> None:
     if width != trainer.model.n_features:
         raise ValueError(
-            f"The examples to decide by must have the features of the shards, {trainer.model.n_features}; got {width}. Prepare "
+            f"The validation examples must have the features of the shards, {trainer.model.n_features}; got {width}. Prepare "
             "both in the same way."
         )
 
 
 def _by_name(X: Any, y: Any, names: list[str]) -> Any:
-    """The columns of a frame in the order of the shards' own."""
+    """The columns of a frame in the order of the shards' columns."""
     label = [y] if isinstance(y, str) and y in X.columns else []
     own = {str(name): name for name in X.columns if name not in label}
     if own.keys() != set(names):
         raise ValueError(
-            f"The examples to decide by must have the columns of the shards, {few(names)}; got {few(list(own))}. Prepare both in "
+            f"The validation examples must have the columns of the shards, {few(names)}; got {few(list(own))}. Prepare both in "
             "the same way."
         )
     return X[[own[name] for name in names] + label]
 
 
 def _check_labels(labels: list[Any], trainer: Trainer) -> None:
-    """Refuse examples that are all mistakes, and say where some are, because nobody knows their labels."""
+    """Raise if no validation label occurs in the shards; warn if some do not."""
     classes = list(trainer.model.classes)
     strangers = [label for label in labels if label not in trainer.model.class_number]
     if len(strangers) == len(labels):
         got = few([repr(label) for label in labels]) or "none"
         raise ValueError(
-            f"The examples to decide by must have labels of the shards, {few([repr(label) for label in classes])}; got {got}. "
+            f"The validation examples must have labels of the shards, {few([repr(label) for label in classes])}; got {got}. "
             "Prepare both in the same way."
         )
     if strangers:

@@ -1,6 +1,6 @@
-"""From files to features: readers for svmlight, CSV, TSV, Parquet, VW text and JSON lines, a batch at a time.
+"""Readers for svmlight, CSV, TSV, Parquet, VW text and JSON lines, in batches.
 
-`open_stream` is the door for all of them. It neither imports scikit-learn nor holds more than a few batches in memory.
+`open_stream` opens all of them. It does not import scikit-learn and holds only a few batches in memory.
 """
 
 from .batch import Batch

@@ -1,4 +1,4 @@
-"""What a reader gives: some examples at a time, in the form that kernels take."""
+"""Batches of examples in the form that the kernels take."""
 
 from typing import Any, NamedTuple
 
@@ -15,15 +15,15 @@ class Batch(NamedTuple):
     Attributes
     ----------
     rows : CSR or ndarray
-        The features: sorted sparse rows without duplicates, or a C-contiguous matrix where every column is a number.
+        The features: sorted sparse rows without duplicates, or a C-contiguous matrix if every column is a number.
     codes : ndarray of int64
-        For each row the place of its label in `Stream.labels`; -1 where it has none.
+        The index of each row's label in `Stream.labels`; -1 if it has none.
     weights : ndarray of float64
-        The importance of each row; empty where the file has none.
+        The weight of each row; empty if the file has none.
     tags : list of str or None
-        The names that VW text gives its examples; empty strings where one has none.
+        The tags of the examples in VW text; empty strings for examples without a tag.
     first_line : int
-        The line of its file on which the batch begins, counted from 1; for Parquet, the row.
+        The line of the file at which the batch begins, counted from 1; for Parquet, the row.
     """
 
     rows: Any
@@ -38,7 +38,7 @@ class Batch(NamedTuple):
         return int(self.codes.size)
 
     def table(self, n_features: int, dtype: Any = None) -> Table:
-        """The rows as the table that `Model.run` takes, without a copy unless another float type is asked for."""
+        """The rows as a table for `Model.run`; copied only if another float type is requested."""
         if isinstance(self.rows, CSR):
             values = self.rows.values if dtype is None else self.rows.values.astype(dtype, copy=False)
             return Table.of_rows(CSR(self.rows.indptr, self.rows.indices, values), n_features)
@@ -46,13 +46,13 @@ class Batch(NamedTuple):
 
 
 def compact(batch: Batch) -> Batch:
-    """A copy without tags, because a batch holds on to the larger memory that it was parsed into."""
+    """A copy without tags; the original keeps the larger buffers alive that it was parsed into."""
     rows = CSR(*(part.copy() for part in batch.rows)) if isinstance(batch.rows, CSR) else batch.rows.copy()
     return batch._replace(rows=rows, codes=batch.codes.copy(), weights=batch.weights.copy(), tags=None)
 
 
 def join(batches: list[Batch]) -> Batch:
-    """Batches one after the other as one; without any, one that is empty and sparse. The list is emptied on the way."""
+    """Concatenate batches and empty the list; without batches, return an empty sparse one."""
     if len(batches) == 1:
         return batches.pop()
     codes = np.concatenate([np.zeros(0, np.int64), *(batch.codes for batch in batches)])
@@ -67,7 +67,7 @@ def join(batches: list[Batch]) -> Batch:
     starts = [batch.rows.indptr[1:] + end for batch, end in zip(batches, ends[:-1], strict=True)]
     indices = [batch.rows.indices for batch in batches] or [np.zeros(0, np.int32)]
     values = [batch.rows.values for batch in batches] or [np.zeros(0)]
-    batches.clear()  # so that each kind of array is let go of before the next one is copied
+    batches.clear()  # so that each kind of array is freed before the next one is copied
     indptr, starts = np.concatenate([np.zeros(1, np.int64), *starts]), []
     columns, indices = np.concatenate(indices), []
     return Batch(CSR(indptr, columns, np.concatenate(values)), codes, weights, None, 1)

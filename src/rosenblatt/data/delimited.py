@@ -1,4 +1,4 @@
-"""CSV and TSV: parsed by Arrow a block of whole rows at a time, on as many cores as there are."""
+"""CSV and TSV, parsed by Arrow in blocks of whole rows on all cores."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ QUOTE = '"'
 
 
 class Dialect(NamedTuple):
-    """How a table is written down."""
+    """The dialect, columns and column kinds of a CSV or TSV file."""
 
     delimiter: str
     quoted: bool
@@ -28,7 +28,7 @@ class Dialect(NamedTuple):
 
 
 def sniff(text: bytes, format: str, header: bool | None) -> Dialect:  # noqa: A002
-    """The dialect and the kinds of columns, from the first block of a file."""
+    """Guess the dialect and the kinds of columns from the first block of a file."""
     lines = text.decode("utf-8", "replace")
     delimiter = "\t" if format == "tsv" else _delimiter(lines)
     quoted = _quoted(lines, delimiter)
@@ -52,12 +52,12 @@ def sniff(text: bytes, format: str, header: bool | None) -> Dialect:  # noqa: A0
 
 
 def _names(cells: Sequence[str]) -> list[str]:
-    """The names in a header; a column without one is called by its number."""
+    """The names in a header; a column without a name is named by its number."""
     names = [cell.strip() or str(c) for c, cell in enumerate(cells)]
     repeated = [name for name, many in itertools.groupby(sorted(names)) if len(list(many)) > 1]
     if repeated:
         raise BadData(
-            f"The names of columns must differ; {repeated[0]!r} comes twice. Rename one, or set header=False."
+            f"The names of columns must be unique; {repeated[0]!r} occurs twice. Rename one, or set header=False."
         )
     return names
 
@@ -79,7 +79,7 @@ def _rows(text: str, delimiter: str, quoted: bool) -> Iterator[list[str]]:
 
 
 def records(text: str, width: int, delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a text that are not empty, with the line on which each begins; a row of another width is refused."""
+    """The non-empty rows of a text, each with its first line number; raise for a row of another width."""
     reader, line = _reader(text, delimiter, quoted), 1
     try:
         for row in reader:
@@ -93,11 +93,11 @@ def records(text: str, width: int, delimiter: str, quoted: bool) -> Iterator[tup
                 yield line, row
             line = reader.line_num + 1
     except csv.Error as problem:
-        raise BadData(f"The row cannot be taken apart: {problem}. Check its quotes.", line=line) from None
+        raise BadData(f"The row cannot be split into fields: {problem}. Check its quotes.", line=line) from None
 
 
 def _delimiter(text: str) -> str:
-    """The sign that cuts the first lines into the same number of fields, the more the better."""
+    """The delimiter that splits the first lines into the largest constant number of fields."""
     first = text.split("\n", 20)[:20]
     best, fields = ",", 1
     for sign in (",", "\t", ";", "|"):
@@ -108,7 +108,7 @@ def _delimiter(text: str) -> str:
 
 
 def _quoted(text: str, delimiter: str) -> bool:
-    """Whether quotes enclose fields: not if one opens a field of some line and never closes one."""
+    """Whether quotes enclose fields; in TSV they do not if one opens a field without closing it on the same line."""
     for line in text.split("\n")[:5000]:
         for field in line.rstrip("\r").split(delimiter):
             if field.startswith(QUOTE) and delimiter == "\t" and (len(field) < 2 or not field.endswith(QUOTE)):
@@ -122,17 +122,17 @@ def _is_header(first: Sequence[str], columns: Sequence[Sequence[str]], kinds: Se
         return True
     if any(NUMBER.match(cell) for cell in first) or first == [""]:
         return False
-    if len(set(first)) < len(first):  # as values do; names only where the others are numbers
+    if len(set(first)) < len(first):  # repeated cells are values; they are names only above columns of numbers
         return any(kind == "number" and cell not in MISSING for cell, kind in zip(first, kinds))
     if "number" in kinds or any(cell.lower() in LABEL_NAMES for cell in first):
         return True
-    # All is text: a name differs from the few values that a column of categories repeats.
+    # All columns are text: a name differs from the repeated values of a category column.
     repeating = [(cell, set(column)) for cell, column in zip(first, columns) if len(set(column)) <= len(column) / 2]
     return bool(repeating) and all(cell not in values for cell, values in repeating)
 
 
 class DelimitedReader(TableReader):
-    """Reads the rows of CSV and TSV files."""
+    """Reader of CSV and TSV files."""
 
     def __init__(self, encoder: Encoder, buffers: Buffers, dialect: Dialect) -> None:
         names = dialect.names
@@ -143,8 +143,8 @@ class DelimitedReader(TableReader):
                 names = unlabelled
             elif len(names) != expected:
                 raise BadData(
-                    f"A table must have {expected} columns, or {len(unlabelled)} without the label; got {len(names)}. Give the "
-                    "file the columns that the model has learned from."
+                    f"A table must have {expected} columns, or {len(unlabelled)} without the label; got {len(names)}. Use a file "
+                    "with the columns that the model was trained on."
                 )
         super().__init__(encoder, names)
         self.buffers = buffers
@@ -164,13 +164,13 @@ class DelimitedReader(TableReader):
             header = False
 
     def end_of_record(self, memory: bytearray, text: Any, size: int) -> int:
-        """Where the last whole record of a text ends; quotes may hold newlines."""
+        """End of the last whole record of a text; quoted fields may contain newlines."""
         if not self.dialect.quoted or memory.find(b'"', 0, size) < 0:
             return last_newline(memory, text, size)
         return int(last_record(text, size, ord(self.dialect.delimiter)))
 
     def parse(self, unit: tuple[Block, list[str], bool]) -> Parsed:
-        """Parse a block; any thread may do it."""
+        """Parse a block; thread-safe."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -205,7 +205,7 @@ class DelimitedReader(TableReader):
         return parsed
 
     def _complaint(self, unit: tuple[Block, list[str], bool], numeric: set[Any], error: Exception) -> BadData:
-        """Find the line that Arrow did not like, and say what is wrong with it."""
+        """Find the line that Arrow rejected, and describe the error."""
         block, names, header = unit
         rows = records(block.decoded(), len(names), self.dialect.delimiter, self.dialect.quoted)
         try:

@@ -1,4 +1,4 @@
-"""From records to features: which columns there are, of which kind, and which feature has which number."""
+"""Encoding of records as features: columns, their kinds, and the numbers of the features."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,37 +28,37 @@ BITS = range(1, 31)
 
 
 class Moments:
-    """Mean and spread of columns, row after row (Welford 1962).
+    """Running mean and spread of columns (Welford 1962).
 
-    A row is standardised with what is known up to it, itself included: nothing is read twice, and batches of any size give the
-    same features. The first rows are therefore scaled roughly. A second pass leaves the moments as the first one ended.
+    A row is standardised with the moments of all rows up to and including itself, so that nothing is read twice and the size of
+    batches does not matter. The first rows are therefore scaled roughly. Later passes do not change the moments.
     """
 
     def __init__(self, columns: int) -> None:
         self.count, self.mean, self.spread = np.zeros(columns), np.zeros(columns), np.zeros(columns)
 
     def standardize(self, values: NDArray[np.float64], learn: bool) -> None:
-        """Standardise the rows of a matrix in place, after taking them in; missing values (NaN) stay so."""
+        """Standardise the rows of a matrix in place, with `learn` after adding each to the moments; NaN stays NaN."""
         standardize(values, self.count, self.mean, self.spread, learn)
 
 
 class Encoder:
-    """What turns records into features; made by `open_stream`, and kept with the model to read its next file.
+    """Turns records into features; created by `open_stream` and saved with the model to read other files in the same way.
 
     Parameters
     ----------
     family : {"numbered", "named", "table"}
-        svmlight, whose features are column numbers; VW text, whose features have names; tables with columns.
+        svmlight text with numbered features; VW text with named features; tables with columns.
     bits : int or None, default=None
-        None: an exact vocabulary that grows; else features are hashed to ``2**bits`` places, which bounds the memory.
+        None for an exact vocabulary that grows; else features are hashed to ``2**bits`` indices, which bounds the memory.
     columns : mapping of str to {"number", "category", "words"}, default={}
-        The columns of a table and their kinds, in order; the label is not among them.
+        The columns of a table and their kinds, in order, without the label.
     label : str or None, default=None
-        The label's column.
+        The label column.
     interactions : sequence of (str, str), default=()
-        Pairs of columns (of namespaces, in VW text) whose features are multiplied.
+        Pairs of columns (in VW text, namespaces) whose features are multiplied.
     standardize : bool, default=False
-        Bring numbers to mean 0 and deviation 1, as far as known when they arrive.
+        Whether to scale numbers to mean 0 and standard deviation 1, by running moments.
     first_column : int, default=0
         The number of the first column of svmlight text; 0 keeps numbers as they are written.
 
@@ -67,7 +67,7 @@ class Encoder:
     frozen : bool
         Whether unknown features are ignored instead of added.
     n_features : int
-        How many features there are so far (``2**bits`` when hashing).
+        Number of features so far (``2**bits`` when hashing).
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Encoder:
     ) -> None:
         if bits is not None and bits not in BITS:
             raise ValueError(
-                f"`bits` must lie between {BITS[0]} and {BITS[-1]}; got {bits}. Memory doubles with each; 18 to 24 are usual."
+                f"`bits` must be between {BITS[0]} and {BITS[-1]}; got {bits}. Memory doubles with each; 18 to 24 are usual."
             )
         self.family = family
         self.bits = bits
@@ -100,7 +100,7 @@ class Encoder:
         self.interactions = [(str(a), str(b)) for a, b in pairs]
         self.first_column = first_column
         self.frozen = False
-        self.width = 0  # how many columns: up to the highest in svmlight text, of the first table in CSV
+        self.width = 0  # number of columns: the highest index + 1 in svmlight text, those of the first file in CSV
         self.number_columns = [name for name, kind in self.columns.items() if kind == "number"]
         self.moments = Moments(len(self.number_columns)) if standardize else None
         self.learned_moments = False
@@ -122,13 +122,13 @@ class Encoder:
                 )
         if self.moments is not None and self.family != "table":
             raise BadData(
-                "Only the number columns of tables can be standardised; sparse text would lose its zeros. Scale it before, or "
+                "Only the numeric columns of tables can be standardised; sparse text would lose its zeros. Scale it first, or "
                 "leave `standardize` out."
             )
 
     @property
     def n_features(self) -> int:
-        """How many features there are so far."""
+        """Number of features so far."""
         if self.bits is not None:
             return 1 << self.bits
         return self.width if self.family == "numbered" else len(self.vocabulary)
@@ -137,11 +137,11 @@ class Encoder:
         """The name of feature i.
 
         The number as written in svmlight text; ``name`` or ``namespace^name`` in VW text; in tables ``column`` for a number,
-        ``column=value``, ``column:word`` (``word`` where there is no other column), and ``first*second`` for a product;
-        ``#i`` when hashing.
+        ``column=value``, ``column:word`` (``word`` if it is the only column), and ``first*second`` for a product; ``#i`` when
+        hashing.
         """
         if not 0 <= i < self.n_features:
-            raise IndexError(f"A feature must lie in 0..{self.n_features - 1}; got {i}. See `n_features`.")
+            raise IndexError(f"A feature must be in 0..{self.n_features - 1}; got {i}. See `n_features`.")
         if self.bits is not None:
             return f"#{i}"
         return str(i + self.first_column) if self.family == "numbered" else self.vocabulary.name(i)
@@ -161,22 +161,22 @@ class Encoder:
         return i if 0 <= i < self.n_features else -1
 
     def freeze(self) -> None:
-        """From now on ignore features that are not known yet, and leave the running statistics as they are."""
+        """From now on ignore unknown features and keep the running statistics constant."""
         self.frozen = True
 
     def thaw(self) -> None:
-        """From now on add what is not known yet."""
+        """From now on add unknown features again."""
         self.frozen = False
 
     # ---- tables and VW text ----
 
     @property
     def in_order(self) -> bool:
-        """Whether batches must be encoded one after the other, because each may add to what is known."""
+        """Whether batches must be encoded in order, because each may add features or change the moments."""
         return not self.frozen and (self.bits is None or (self.moments is not None and not self.learned_moments))
 
     def tokens_of(self, numbers: NDArray[np.float64], texts: Mapping[str, tuple[Any, Any]]) -> Tokens:
-        """The columns of some rows as tokens: a matrix of the number columns, and (bytes, offsets) of each of the others."""
+        """Tokens of some rows, from a matrix of the numeric columns and (bytes, offsets) of each other column."""
         rows, places = numbers.shape[0], {name: c for c, name in enumerate(self.columns)}
         names = {name: name.encode() for name in self.columns}
         count, room = rows * numbers.shape[1], sum(len(names[name]) for name in self.number_columns)
@@ -197,7 +197,7 @@ class Encoder:
         return tokens
 
     def rows_of(self, tokens: Tokens, rows: int, places: Mapping[str, int] | None = None) -> CSR:
-        """Tokens as sparse rows; new features are added unless frozen. `places` numbers the columns for interactions."""
+        """Sparse rows of tokens; new features are added unless frozen. `places` numbers the columns for interactions."""
         tokens, order, starts = self._arranged(tokens, rows)
         if self.interactions:
             numbers = {name: c for c, name in enumerate(self.columns)} if places is None else places
@@ -222,7 +222,7 @@ class Encoder:
     # ---- save and load ----
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain dicts, lists, strings and numbers."""
+        """The encoder as plain dicts, lists, strings and numbers."""
         saved: dict[str, Any] = {
             "family": self.family,
             "bits": self.bits,
@@ -247,7 +247,7 @@ class Encoder:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> "Encoder":
-        """The encoder that `to_json` described."""
+        """Create an encoder from the result of `to_json`."""
         encoder = cls(
             str(saved["family"]),
             bits=saved["bits"],
@@ -271,7 +271,7 @@ class Encoder:
 
 
 def _joined(parts: Sequence[Tokens]) -> Tokens:
-    """Several lots of tokens as one; they may have no order among each other."""
+    """Concatenate tokens; their order does not matter."""
     counts = [int(part.size[END]) for part in parts]
     used = [int(part.size[USED]) for part in parts]
     whole = new_tokens(sum(counts), sum(used))

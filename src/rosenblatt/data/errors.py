@@ -1,4 +1,4 @@
-"""What is raised when a file cannot be read as asked."""
+"""The error for files that cannot be read."""
 
 
 class BadData(ValueError):  # noqa: N818
@@ -7,9 +7,9 @@ class BadData(ValueError):  # noqa: N818
     Parameters
     ----------
     message : str
-        What is wrong, what is allowed, what came and what to do.
+        What is wrong, what is allowed, what was found and what to do.
     path : str or None, default=None
-        The file, as it was named.
+        The name of the file as given.
     line : int or None, default=None
         The line of the file, counted from 1.
     """

@@ -1,4 +1,4 @@
-"""Which format a file has, and the reader for it."""
+"""Detection of file formats and creation of their readers."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,29 +27,29 @@ _VW = re.compile(rb"\s*(?:" + _NUMBER + rb"(?:\s+" + _NUMBER + rb"){0,2}\s+(?:[^
 
 
 class Reader(Protocol):
-    """What each format brings: units of work, their parsing in any thread, and what must be done in order."""
+    """Interface of the format readers: units of work, thread-safe parsing, and a last step in order."""
 
     encoder: Encoder
     labels: Any
 
     @property
     def label_text(self) -> str:
-        """Where the label is, for people."""
+        """Description of the label's position."""
 
     def work(self, source: Opened) -> Iterator[Any]:
         """Units of work, in order."""
 
     def parse(self, unit: Any) -> Any:
-        """Parse one unit; the result has `lines`, how many lines it took."""
+        """Parse one unit; the result has `lines`, the number of its lines."""
 
     def finish(self, parsed: Any, first_line: int) -> Batch:
-        """Number labels and new features; called for one unit after the other."""
+        """Number labels and new features; called for the units in order."""
 
 
 def find_format(source: Opened, name: str, format: str | None) -> str:  # noqa: A002
-    """The format as said, or by content where that is plain, by name, and else by content again."""
+    """The given format; else found by the first bytes (Parquet), the file name, or the content."""
     if format is not None and format not in FORMATS:
-        raise BadData(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}. Leave it out to have it found.")
+        raise BadData(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}. Leave it out to detect it.")
     path = PurePath(name)
     endings = [ending.lower() for ending in path.suffixes]
     if endings and endings[-1] in (".gz", ".zst", ".zstd"):
@@ -91,15 +91,15 @@ def make_reader(
     interactions: Sequence[tuple[str, str]],
     standardize: bool,
 ) -> Reader:
-    """The reader of a format. A new encoder is made from the beginning of the file unless there is one already."""
+    """Create the reader of a format, with a new encoder from the beginning of the file unless one is given."""
     family = {"svmlight": "numbered", "vw": "named"}.get(format, "table")
     if encoder is not None and encoder.family != family:
         words = {"numbered": "svmlight text", "named": "VW text", "table": "tables (CSV, TSV, Parquet, JSON lines)"}
         raise BadData(
-            f"The model has learned from {words[encoder.family]} and takes such files; got {format}. Convert the file."
+            f"The model was trained on {words[encoder.family]} and reads such files only; got {format}. Convert the file."
         )
     options: dict[str, Any] = {"bits": bits, "interactions": interactions, "standardize": standardize}
-    if format == "svmlight":  # its table of shapes, and compiled code, are loaded when they are needed
+    if format == "svmlight":  # compiled code and its table of shapes are loaded only if needed
         from .svmlight import SvmlightReader
 
         encoder = encoder or Encoder(family, first_column=int(bool(one_based)), **options)

@@ -1,4 +1,4 @@
-"""JSON lines: an object on each line; objects within it are taken apart, so that ``{"a": {"b": 1}}`` has the column a.b."""
+"""JSON lines: an object on each line; nested objects are flattened, so that ``{"a": {"b": 1}}`` has the column a.b."""
 
 import json
 import math
@@ -20,7 +20,7 @@ def _flat(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 
 def _record(line: bytes) -> dict[str, Any]:
-    """One line as a flat dict; ValueError says what is wrong."""
+    """One line as a flat dict; raises a ValueError with the reason if it is not an object."""
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
@@ -39,7 +39,7 @@ def _text(value: Any) -> str | None:
 
 
 def sniff_json(head: bytes) -> tuple[list[str], dict[str, str]]:
-    """The columns and their kinds, from the first block of a file."""
+    """Guess the columns and their kinds from the first block of a file."""
     lines = head.split(b"\n")
     records = []
     for line in lines[:-1] if len(lines) > 1 else lines:
@@ -50,7 +50,7 @@ def sniff_json(head: bytes) -> tuple[list[str], dict[str, str]]:
             break
     if not records:
         raise BadData(
-            'Each line must be a JSON object, such as {"text": "hello", "label": "ham"}; the first is not. Write one a line.',
+            'Each line must be a JSON object, such as {"text": "hello", "label": "ham"}; the first is not. Write one per line.',
             line=1,
         )
     values: dict[str, list[Any]] = {}
@@ -71,10 +71,10 @@ def _kind(values: list[Any]) -> str:
 
 
 class JsonReader(TableReader):
-    """Reads JSON lines. Fields that the first block of the first file does not have are left out."""
+    """Reader of JSON lines; fields that do not occur in the first block of the first file are ignored."""
 
     def __init__(self, encoder: Encoder, buffers: Buffers, names: list[str]) -> None:
-        # A record may lack any field, so that a file need not have all columns.
+        # Any field of a record may be missing, so a file need not have all columns.
         super().__init__(encoder, [*dict.fromkeys([*names, *encoder.columns])])
         self.buffers = buffers
 
@@ -83,7 +83,7 @@ class JsonReader(TableReader):
         return blocks(source, self.buffers)
 
     def parse(self, unit: Block) -> Parsed:
-        """Parse a block; any thread may do it, though Python lets only one work at a time."""
+        """Parse a block; thread-safe, but only one thread at a time makes progress because of the GIL."""
         import pyarrow as pa
 
         records = []
@@ -99,7 +99,7 @@ class JsonReader(TableReader):
                 ) from None
             except ValueError as error:
                 raise BadData(
-                    f"Each line must be a JSON object; {error}. Write one record a line.", line=number + 1
+                    f"Each line must be a JSON object; {error}. Write one record per line.", line=number + 1
                 ) from None
         self.buffers.give_back(unit)
         encoder, columns = self.encoder, {}

@@ -1,4 +1,4 @@
-"""Labels as they arrive: the first one is number 0."""
+"""Numbering of labels in the order of their first occurrence, from 0."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from .errors import BadData
 Codes = NDArray[np.int64]
 
 EXACT = 2.0**53
-"""From here on two whole numbers may be the same float."""
+"""From here on two different integers may be the same float."""
 
 
 class NumberLabels:
-    """Labels that are numbers; whole ones become Python integers."""
+    """Numeric labels; whole numbers become Python integers."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -24,7 +24,7 @@ class NumberLabels:
         self._slots = np.zeros(32, np.int64)
 
     def codes(self, values: NDArray[np.float64]) -> Codes:
-        """The places of labels among all so far, new ones added; NaN has none."""
+        """The numbers of labels, adding new ones; NaN becomes -1."""
         codes = np.empty(values.size, np.int64)
         done, count = 0, len(self.values)
         while done < values.size:
@@ -34,7 +34,7 @@ class NumberLabels:
         for value in self._known[len(self.values) : count].tolist():
             if abs(value) >= EXACT:
                 raise BadData(
-                    "A label that is a number must lie between -2^53 and 2^53, where no two whole numbers are taken for one; got "
+                    "A numeric label must be between -2^53 and 2^53, where all integers are distinct floats; got "
                     f"{value:.17g}. Number the classes from 0 on."
                 )
             self.values.append(int(value) if value == int(value) else value)
@@ -48,14 +48,14 @@ class NumberLabels:
 
 
 class TextLabels:
-    """Labels that are text."""
+    """Text labels."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
         self._places: dict[str, int] = {}
 
     def codes(self, column: Any) -> Codes:
-        """The places of the labels of an Arrow column of strings; null and empty ones have none."""
+        """The numbers of the labels in an Arrow column of strings; null and empty ones become -1."""
         import pyarrow.compute as pc
 
         encoded = pc.dictionary_encode(pc.utf8_trim_whitespace(column))

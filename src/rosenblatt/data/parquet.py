@@ -1,4 +1,4 @@
-"""Parquet files, some rows at a time."""
+"""Parquet files, read in batches of rows."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from .sources import Opened
 from .tables import InfiniteNumber, Parsed, TableReader, guess_kind, plan
 
 SAMPLE = 1000
-"""So many rows decide whether a column of text holds words or categories."""
+"""Number of rows used to decide whether a column of text holds words or categories."""
 
 
 def _kind(column: Any, name: str) -> str:
-    """The kind of a column by its type, and for text by its first values."""
+    """The kind of a column, from its type, and for text from its first values."""
     from pyarrow import types
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
@@ -27,12 +27,12 @@ def _kind(column: Any, name: str) -> str:
     if types.is_list(kind) and (types.is_string(kind.value_type) or types.is_large_string(kind.value_type)):
         return "words"
     raise BadData(
-        f"A column must hold numbers, text or lists of text; {name!r} holds {column.type}. Drop it or take it apart before."
+        f"A column must hold numbers, text or lists of text; {name!r} holds {column.type}. Drop it or convert it first."
     )
 
 
 class ParquetReader(TableReader):
-    """Reads the rows of Parquet files."""
+    """Reader of Parquet files."""
 
     def __init__(self, encoder: Encoder, names: list[str], batch_bytes: int) -> None:
         super().__init__(encoder, names)
@@ -50,7 +50,7 @@ class ParquetReader(TableReader):
         labelled: bool,
         options: Mapping[str, Any],
     ) -> "ParquetReader":
-        """A reader for files that have the columns of this one."""
+        """Create a reader for files with the columns of this one."""
         file = _open(source)
         names = list(file.schema_arrow.names)
         if encoder is None:
@@ -64,7 +64,7 @@ class ParquetReader(TableReader):
         return cls(encoder, names, batch_bytes)
 
     def work(self, source: Opened) -> Iterator[Any]:
-        """Record batches of about the size of a block."""
+        """Record batches of approximately the size of a block."""
         import pyarrow as pa
 
         file = _open(source)
@@ -92,14 +92,14 @@ class ParquetReader(TableReader):
                 columns[name] = _cast(column, numeric)
             except pa.ArrowException as error:
                 raise BadData(
-                    f"Column {name!r} cannot be taken as {'numbers' if numeric else 'text'}: {str(error).rstrip('.')}. Set "
+                    f"Column {name!r} cannot be read as {'numbers' if numeric else 'text'}: {str(error).rstrip('.')}. Set "
                     "its type."
                 ) from None
         try:
             return self.encode(columns, unit.num_rows, unit.num_rows)
         except InfiniteNumber as bad:
             raise BadData(
-                f"Column {bad.column!r} must hold finite numbers; got {bad.value}. Put a number, or null if it is missing.",
+                f"Column {bad.column!r} must hold finite numbers; got {bad.value}. Write a number, or null if it is missing.",
                 line=bad.row + 1,
             ) from None
 
@@ -119,7 +119,7 @@ def _cast(column: Any, numeric: bool) -> Any:
 
 
 def _open(source: Opened) -> Any:
-    """The file from its beginning; standard input is read as a whole, since the directory of a Parquet file stands at its end."""
+    """Open the file from its beginning; standard input is read completely, because Parquet metadata are at the end."""
     import pyarrow as pa
     from pyarrow import parquet
 

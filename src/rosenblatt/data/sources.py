@@ -1,4 +1,4 @@
-"""Where bytes come from: paths and globs, standard input, gzip and zstd; and how they are cut into blocks of whole lines."""
+"""Input bytes from paths, globs, standard input, gzip and zstd, split into blocks of whole lines."""
 
 import contextlib
 import glob
@@ -22,37 +22,37 @@ from rosenblatt.engine.text.numbers import PADDING
 from .errors import BadData
 
 LINE_LIMIT = 1 << 26
-"""A line of text may have so many bytes (64 MiB): memory stays bounded whatever the file holds."""
+"""Maximum number of bytes of a line of text (64 MiB), which bounds the memory for any file."""
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 HEAD = 1 << 18
-"""So many bytes at most decide on formats, columns and their kinds."""
+"""Maximum number of bytes used to detect the format, the columns and their kinds."""
 
 Bytes = NDArray[np.uint8]
 
 
 class Block(NamedTuple):
-    """Whole lines: ``memory[:size]``, which ends with a newline and has padding behind it; `text` is the same memory."""
+    """Whole lines ``memory[:size]``, ending with a newline and followed by padding; `text` is a view of the same memory."""
 
     memory: bytearray
     text: Bytes
     size: int
 
     def decoded(self) -> str:
-        """The text, which must be UTF-8."""
+        """Decode the text, which must be UTF-8."""
         try:
             return str(memoryview(self.memory)[: self.size], "utf-8")
         except UnicodeDecodeError as error:
             raise BadData(
-                f"Text must be UTF-8; got the byte {self.memory[error.start]:#04x} where none may stand. Convert the file, for "
+                f"Text must be UTF-8; got the byte {self.memory[error.start]:#04x} in an invalid position. Convert the file, for "
                 "instance with iconv -f latin1 -t utf-8.",
                 line=self.memory.count(b"\n", 0, error.start) + 1,
             ) from None
 
     def word_at(self, place: int) -> str:
-        """The word at a place of the text, up to the next blank; long words are shortened."""
+        """The word at a position of the text, up to the next blank; long words are shortened."""
         start = max(self.memory.rfind(separator, 0, place) for separator in (b" ", b"\n", b"\t")) + 1
         words = bytes(self.memory[start : min(place + 60, self.size)]).split(None, 1)
         text = words[0].decode("utf-8", "replace") if words else ""
@@ -60,7 +60,7 @@ class Block(NamedTuple):
 
 
 def expand(paths: str | Path | Sequence[str | Path]) -> list[str]:
-    """The files that a path, a glob or several of them name, in order; "-" is standard input."""
+    """The files that match one or more paths or glob patterns, in order; "-" is standard input."""
     found: list[str] = []
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
         name = os.fspath(path)
@@ -74,7 +74,7 @@ def expand(paths: str | Path | Sequence[str | Path]) -> list[str]:
             )
         found += matches
     if not found:
-        raise BadData("No file was named; at least one is needed. Give a path, a pattern or - for standard input.")
+        raise BadData("No file was given; at least one is needed. Give a path, a pattern or - for standard input.")
     for name in found:
         _check(name)
     return found
@@ -93,15 +93,14 @@ def _check(name: str) -> None:
 
 
 class Opened:
-    """A source that is open: `readinto` gives bytes as they are after decompression, `position` how far it has come.
+    """An open file: `readinto` reads decompressed bytes, `position` is the number of bytes read so far.
 
     Parameters
     ----------
     name : str
         The file; "-" is standard input.
     span : tuple of int or None, default=None
-        Read only the bytes from the first number up to the second, of a file that is not compressed; of a Parquet file, the
-        row groups.
+        Read only this range of bytes of an uncompressed file, or this range of row groups of a Parquet file.
     """
 
     def __init__(self, name: str, span: tuple[int, int] | None = None) -> None:
@@ -133,17 +132,17 @@ class Opened:
             self._readinto = self._read_span
 
     def _read_span(self, view: memoryview) -> int:
-        """What lies within the span."""
+        """Read up to the end of the span."""
         assert self.span is not None
         return int(self._raw.readinto(view[: max(0, self.span[1] - self._raw.tell())]))
 
     @property
     def parquet(self) -> bool:
-        """Whether the bytes begin as those of a Parquet file do."""
+        """Whether the file begins with the magic bytes of Parquet."""
         return bool(self._magic == b"PAR1")
 
     def head(self) -> bytes:
-        """The first bytes, about 256 KiB of whole lines if there are so many; they will be read once more."""
+        """The first bytes, up to 256 KiB of whole lines; they will be read again."""
         if self._head is None:
             memory = bytearray(HEAD)
             size = 0
@@ -158,7 +157,7 @@ class Opened:
         return self._head[: cut or len(self._head)].removeprefix(BYTE_ORDER_MARK)
 
     def whole(self) -> Any:
-        """The file for readers that must jump about in it: from its beginning, or all of standard input in memory."""
+        """The file for readers that need to seek: from its beginning, or a copy of standard input in memory."""
         if self.size is None:
             self._copy = self._copy or io.BytesIO(self._raw.read())
             self._copy.seek(0)
@@ -167,7 +166,7 @@ class Opened:
         return self._raw
 
     def readinto(self, view: memoryview) -> int:
-        """Fill what can be filled; 0 at the end."""
+        """Read bytes into the view and return their number; 0 at the end."""
         if self._left:
             count = min(len(view), len(self._left))
             view[:count] = self._left[:count]
@@ -185,13 +184,13 @@ class Opened:
             ) from None
 
     def _read_some(self, view: memoryview) -> int:
-        """What is there at once; `readinto1` would wait for more although something has been read ahead."""
+        """Read the bytes that are available now; `readinto1` would wait for more even if some are buffered."""
         data = self._raw.read1(len(view))
         view[: len(data)] = data
         return len(data)
 
     def waiting(self) -> bool:
-        """Whether more bytes are there already, so that reading would not wait."""
+        """Whether more bytes are available, so that reading would not block."""
         if not self.live or not hasattr(select, "poll"):
             return True
         with contextlib.suppress(OSError, ValueError):
@@ -199,7 +198,7 @@ class Opened:
         return True
 
     def position(self) -> int:
-        """How many bytes of the file, as it lies on disk, were read."""
+        """Number of bytes read from the file, before decompression."""
         try:
             return int(self._raw.tell())
         except (OSError, ValueError):
@@ -212,32 +211,32 @@ class Opened:
 
 
 class Buffers:
-    """Memory for blocks, used again and again."""
+    """Reusable memory for blocks."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self._free: deque[tuple[bytearray, Bytes]] = deque()
 
     def take(self, size: int) -> tuple[bytearray, Bytes]:
-        """A buffer of at least that size, and padding."""
+        """A buffer of at least the given size, plus padding."""
         if size <= self.size and self._free:
             return self._free.popleft()
         memory = bytearray(max(size, self.size) + PADDING + 1)
         return memory, np.frombuffer(memory, np.uint8)
 
     def give_back(self, block: Block) -> None:
-        """The block is no longer needed; larger ones than usual are forgotten."""
+        """Return the memory of a block for reuse; larger buffers than usual are dropped."""
         if len(block.memory) == self.size + PADDING + 1:
             self._free.append((block.memory, block.text))
 
 
 class Spare:
-    """Arrays for the results of parsing, used again as soon as nobody holds them: fresh memory would cost a third of the time.
+    """Arrays for the results of parsing, reused when they are no longer referenced: new memory would take a third of the time.
 
     Parameters
     ----------
     make : callable
-        The arrays for one or more sizes.
+        Creates the arrays for one or more sizes.
     """
 
     KEPT, LARGEST = 6, 1 << 26
@@ -248,13 +247,13 @@ class Spare:
         self._lock = threading.Lock()
 
     def take(self, *sizes: int) -> list[NDArray[Any]]:
-        """Arrays that are free, or new ones. A view of an array counts as a holder of it."""
+        """Arrays that are not in use, or new ones; a view of an array counts as use."""
         with self._lock:
             for rooms, arrays in self._sets:
-                # The last one is never given out, so that a free one counts as many, whatever Python itself holds meanwhile.
+                # The last array is never given out; others are free if they have the same reference count.
                 if all(size <= room for size, room in zip(sizes, rooms)) and len({*map(sys.getrefcount, arrays)}) == 1:
                     return list(arrays[:-1])
-            sizes = tuple(size + size // 8 for size in sizes)  # the next ones may be a little larger
+            sizes = tuple(size + size // 8 for size in sizes)  # later requests may be slightly larger
             made = self._make(*sizes)
             if sum(array.nbytes for array in made) <= self.LARGEST:
                 self._sets = [*self._sets[-self.KEPT + 1 :], (sizes, (*made, np.empty(0)))]
@@ -262,16 +261,16 @@ class Spare:
 
 
 EndOf = Callable[[bytearray, Bytes, int], int]
-"""Where the last whole record of a text ends; 0 if there is none."""
+"""A function that returns the end of the last whole record of a text, 0 if there is none."""
 
 
 def last_newline(memory: bytearray, text: Bytes, size: int) -> int:
-    """The records are lines."""
+    """End of the last whole line."""
     return memory.rfind(b"\n", 0, size) + 1
 
 
 def blocks(source: Opened, buffers: Buffers, end_of: EndOf = last_newline) -> Iterator[Block]:
-    """Cut a source into blocks of whole records, each about as large as the buffers."""
+    """Split a source into blocks of whole records, each approximately as large as the buffers."""
     carried, room = b"", buffers.size
     first, ended = source.span is None or source.span[0] == 0, False
     while not ended:
@@ -297,8 +296,8 @@ def blocks(source: Opened, buffers: Buffers, end_of: EndOf = last_newline) -> It
             whole = end_of(memory, text, end)
             if whole < end:
                 raise BadData(
-                    "A quote must be closed; the file ends before the one that opens in this row is. Close it, or write it twice "
-                    "if it belongs to the text.",
+                    "A quote must be closed; the file ends inside the quoted field that begins in this row. Close it, or write "
+                    "the quote twice if it is part of the text.",
                     line=memory.count(b"\n", 0, whole) + 1,
                 )
         else:

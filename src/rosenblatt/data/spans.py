@@ -1,4 +1,4 @@
-"""Parts of a file that can be read apart: ranges of bytes that begin and end with a record, or row groups of Parquet."""
+"""Parts of a file that can be read separately: byte ranges of whole records, or row groups of Parquet."""
 
 import itertools
 from collections import deque
@@ -16,24 +16,24 @@ _PIECE = 1 << 20
 
 
 def split(name: str, cuts: Sequence[int], format: str, header: bool | None = None) -> list[Span] | None:  # noqa: A002
-    """Cut a file between two records near some of its bytes; None if it can only be read as a whole.
+    """Split a file between records near the given positions; None if it can only be read as a whole.
 
     Parameters
     ----------
     name : str
         The file.
     cuts : sequence of int
-        Where to cut, in ascending order: in bytes, for row groups of Parquet, too, which are kept whole.
+        Where to split, in bytes and in ascending order, also for Parquet, whose row groups are kept whole.
     format : str
-        As `open_stream` found it.
+        As found by `open_stream`.
     header : bool or None, default=None
         As in `open_stream`.
 
     Returns
     -------
     list of tuple of int, or None
-        Bytes or numbers of row groups, one range more than there are cuts; that of a part without a record is empty. Of tables
-        with quotes the whole file is read, at the speed of the disk: only so it is known where a record ends.
+        Ranges of bytes or of row groups, one more than there are cuts; the range of a part without a record is empty. CSV and
+        TSV files are read completely, because quotes determine where a record ends.
     """
     source = Opened(name)
     try:
@@ -51,7 +51,7 @@ def split(name: str, cuts: Sequence[int], format: str, header: bool | None = Non
 
 
 def _row_groups(source: Opened, cuts: Sequence[int]) -> list[int]:
-    """For each cut the nearest end of a row group, if all groups together had as many bytes as the file."""
+    """For each cut the nearest end of a row group, with the sizes of the groups scaled to the size of the file."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -77,7 +77,7 @@ def _records(source: Opened, cuts: Sequence[int], format: str, header: bool | No
         )  # fmt: skip
         for block in blocks(source, buffers, reader.end_of_record):
             if start == first and reader.dialect.header:
-                first += block.memory.find(b"\n") + 1  # names alone are no record
+                first += block.memory.find(b"\n") + 1  # the header is not a record
             while left and left[0] < start + block.size:
                 end = start + reader.end_of_record(block.memory, block.text, max(0, left.popleft() - start))
                 ends.append(end if end > first else 0)
@@ -95,7 +95,7 @@ def _begins_with(name: str, mark: bytes) -> bool:
 
 
 def _lines(name: str, cuts: Sequence[int]) -> Iterator[int]:
-    """For each cut the end of the line that it is in."""
+    """For each cut the end of the line that contains it."""
     with Path(name).open("rb") as file:
         for cut in cuts:
             file.seek(max(0, cut - 1))
@@ -103,7 +103,7 @@ def _lines(name: str, cuts: Sequence[int]) -> Iterator[int]:
 
 
 def lines_before(name: str, end: int) -> int:
-    """How many lines of a text end before a byte of it; of Parquet, how many rows come before a group."""
+    """Number of lines that end before a byte position; for Parquet, number of rows before a row group."""
     with Path(name).open("rb") as file:
         if file.read(4) == b"PAR1":
             from pyarrow import parquet

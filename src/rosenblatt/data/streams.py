@@ -20,7 +20,7 @@ from .sources import Buffers, Opened, expand
 from .spans import lines_before
 
 BATCH_BYTES = 1 << 20
-"""About so many bytes of text make a batch: small enough for the processor's caches, large enough to forget the overhead."""
+"""Approximate size of a batch in bytes of text: fits into the processor's caches, and the overhead is negligible."""
 
 Paths = str | Path | Sequence[str | Path]
 Unit = TypeVar("Unit")
@@ -28,21 +28,21 @@ Result = TypeVar("Result")
 
 
 class Stream:
-    """Examples from files, a batch at a time; made by `open_stream`.
+    """Batches of examples from files; created by `open_stream`.
 
-    Each iteration is one pass over all files. Blocks are parsed by threads that run ahead while the caller learns from the batch
-    before; never more than a few are in memory. Standard input can be read once.
+    Each iteration is one pass over all files. Threads parse the next blocks while the caller learns from the current batch; only
+    a few are in memory at a time. Standard input can be read once.
 
     Attributes
     ----------
     labels : list
-        The labels in the order in which they arrived; it grows. `Batch.codes` are places in it.
+        The labels in the order of their first occurrence; it grows. `Batch.codes` are indices into it.
     encoder : Encoder
-        What turns records into features.
+        The encoder that turns records into features.
     format : {"svmlight", "csv", "tsv", "parquet", "vw", "jsonl"}
-        As found.
+        The detected or given format.
     bytes_read, bytes_total : int, int or None
-        How far the current pass has come in the files, as they lie on disk; None for standard input.
+        Bytes of the files on disk read in the current pass, and in total; the total is None for standard input.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Stream:
 
     @property
     def labels(self) -> list[Any]:
-        """The labels in the order in which they arrived."""
+        """The labels in the order of their first occurrence."""
         labels: list[Any] = self._reader.labels.values
         return labels
 
@@ -87,11 +87,11 @@ class Stream:
             source, self._first = self._first or Opened(name, self.span), None
             line = 1
             try:
-                threads = 1 if source.live else self._threads  # running ahead would hold back what has arrived
+                threads = 1 if source.live else self._threads  # reading ahead would delay examples that have arrived
                 for parsed in _in_order(self._reader.work(source), self._reader.parse, threads):
                     batch = self._reader.finish(parsed, line)
                     line += parsed.lines
-                    # A thread may be reading just now, and the file's position is in between.
+                    # The position may be temporarily wrong while a thread is reading.
                     self.bytes_read = max(self.bytes_read, done + source.position())
                     if batch.size:
                         seen = True
@@ -111,7 +111,7 @@ class Stream:
         self.encoder.learned_moments = True
 
     def describe(self) -> str:
-        """What was found: the format, the label and the kind of each column, in a few lines to print."""
+        """A printable summary of the format, the label and the kinds of the columns."""
         encoder = self.encoder
         lines = [f"format   {self.format}", f"label    {self._reader.label_text}"]
         kinds = {
@@ -126,10 +126,10 @@ class Stream:
 
 
 def _in_order(units: Iterator[Unit], work: Callable[[Unit], Result], threads: int) -> Iterator[Result]:
-    """The results of work on each unit, in order, made by threads that run a little ahead.
+    """Map `work` over the units in threads that run slightly ahead, and yield the results in order.
 
-    Each thread takes a unit and works on it, so that between threads a batch is handed over only once. The caller is one of them:
-    it works while the next result is not there yet. With one thread more than cores two would often share one, the other idle.
+    Each thread takes a unit and processes it, so that a batch is passed between threads only once. The caller is one of the
+    threads and works until the next result is ready: with more threads than cores, two would often share a core.
     """
     if threads == 1:
         yield from map(work, units)
@@ -174,7 +174,7 @@ def _in_order(units: Iterator[Unit], work: Callable[[Unit], Result], threads: in
             while not (coming and coming[0].done()) and room.acquire(blocking=False) and take_and_work():
                 pass
             if not coming:
-                with taking:  # nobody is about to add one
+                with taking:  # no thread is about to add one
                     if ended and not coming:
                         return
                 continue
@@ -210,35 +210,35 @@ def open_stream(
     Parameters
     ----------
     paths : path, or sequence of paths
-        Files or glob patterns, read one after the other as one; "-" is standard input. gzip and zstd are found by themselves.
+        Files or glob patterns, read in order as one; "-" is standard input. gzip and zstd are detected automatically.
     format : {"svmlight", "csv", "tsv", "parquet", "vw", "jsonl"} or None, default=None
-        None finds it by name and content.
+        None detects it by name and content.
     label : str, int or None, default=None
-        The label's column, by name or by number from 0. None: the one called label, target, class or y, else the last. Text
-        formats have it first.
+        The label column, by name or by number from 0. None for the column named label, target, class or y, else the last one. In
+        svmlight and VW text the label always comes first.
     header : bool or None, default=None
-        Whether the first row of CSV names the columns; None finds out. Without names columns are called 0, 1, ….
+        Whether the first row of CSV contains column names; None detects it. Without names, columns are named 0, 1, ….
     bits : int or None, default=None
-        Hash features to ``2**bits`` places, 1 to 30; None keeps an exact vocabulary that grows.
+        Hash features to ``2**bits`` indices, 1 to 30; None keeps an exact vocabulary that grows.
     types : mapping of str to {"number", "category", "words", "ignore"} or None, default=None
-        Kinds of columns that are not to be guessed, or to be left out.
+        Kinds of columns that should not be guessed; "ignore" leaves a column out.
     interactions : sequence of (str, str), default=()
         Pairs of columns (VW text: namespaces) whose features are multiplied.
     standardize : bool, default=False
-        Bring numbers to mean 0 and deviation 1, as far as known when they arrive.
+        Whether to scale numbers to mean 0 and standard deviation 1, by running moments.
     one_based : bool or None, default=None
         Whether svmlight text counts features from 1, so that a 0 is an error and the first column is 1. None keeps the numbers as
-        they are written.
+        written.
     encoder : Encoder or None, default=None
-        What an earlier file was read with: the same columns have the same features.
+        The encoder of an earlier file, to give the same columns the same features.
     batch_bytes : int, default=1 MiB
-        About so many bytes of text make a batch; raising it takes more memory.
+        Approximate size of a batch in bytes of text; larger batches need more memory.
     threads : int or None, default=None
-        How many threads parse, that of the caller among them; None: as many as there are cores.
+        Number of parsing threads, including that of the caller; None for the number of cores.
     labelled : bool, default=True
-        Whether examples must have labels; False to predict, where labels are taken if they are there.
+        Whether examples must have labels; False, for prediction, uses labels if there are any.
     span : tuple of int or None, default=None
-        Read only a part of one file, as `rosenblatt.data.spans.split` cuts it; it may hold no example.
+        Read only a part of one file, from `rosenblatt.data.spans.split`; it may contain no examples.
 
     Returns
     -------
@@ -246,7 +246,7 @@ def open_stream(
         The examples.
     """
     if batch_bytes < 1:
-        raise ValueError(f"`batch_bytes` must be at least 1; got {batch_bytes}. A million is usual.")
+        raise ValueError(f"`batch_bytes` must be at least 1; got {batch_bytes}. A typical value is a million.")
     names = expand(paths)
     if threads is None:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
@@ -266,7 +266,7 @@ def open_stream(
 
 
 def _as_array(labels: list[Any], codes: Any) -> Any:
-    """Labels as an array; where some examples have none, an object array with None for them."""
+    """Labels as an array; an object array with None for examples without a label."""
     if (codes < 0).any():
         chosen = np.empty(len(labels) + 1, object)
         chosen[: len(labels)] = labels
@@ -280,15 +280,15 @@ def read(path: Paths, **options: Any) -> tuple[Any, Any]:
     Parameters
     ----------
     path : path, or sequence of paths
-        What to read; gzip and zstd, globs and "-" as in `rosenblatt.data.open_stream`.
+        Files to read; gzip and zstd, globs and "-" as in `rosenblatt.data.open_stream`.
     **options
         As in `rosenblatt.data.open_stream`: format, label, header, bits, types, interactions, standardize, one_based, …
 
     Returns
     -------
     X : ndarray or scipy.sparse.csr_array of float64
-        The features; dense where every column is a number. svmlight text that never uses column 0 counts from one, unless
-        `one_based` says otherwise, and its first column is column 1.
+        The features; dense if every column is a number. If `one_based` is None and svmlight text never uses column 0, the
+        first column of X is column 1.
     y : ndarray
         The labels.
     """
@@ -314,14 +314,14 @@ def stream(path: Paths, **options: Any) -> Iterator[tuple[Any, Any]]:
     Parameters
     ----------
     path : path, or sequence of paths
-        What to read, as in `rosenblatt.data.open_stream`.
+        Files to read, as in `rosenblatt.data.open_stream`.
     **options
         As in `rosenblatt.data.open_stream`.
 
     Yields
     ------
     X : ndarray or scipy.sparse.csr_array of float64
-        The features of some examples. Sparse ones get more columns as features come up; with `bits` all have the same number.
+        The features of some examples. Sparse batches get more columns as new features occur; with `bits` the number is constant.
     y : ndarray
         Their labels.
     """

@@ -34,14 +34,14 @@ from .labels import NumberLabels
 from .sources import Block, Buffers, Opened, Spare, blocks
 
 COLUMN_LIMIT = (1 << 31) - 1
-"""Column numbers must be below it, since there is a weight for each up to the highest."""
+"""Limit of column numbers, because there is a weight for every number up to the highest."""
 
 _REASONS = {
     BAD_LABEL: "A line must begin with a label, which is a number; got {word!r}. Write classes as numbers, or use CSV for words.",
     NO_LABEL: "A line must begin with a label; this one begins with the feature {word!r}. Put a label, such as 0, before it.",
     BAD_INDEX: "A feature must be written index:value with a whole number first; got {word!r}. Use VW text for names.",
     BIG_INDEX: f"The index of a feature must be below {COLUMN_LIMIT:,}; got {{word!r}}. Hash the features with bits (--bits 24).",
-    ZERO_INDEX: "The index of a feature must be at least 1 where features count from one; got {word!r}. Set one_based=False.",
+    ZERO_INDEX: "The index of a feature must be at least 1 if features are counted from 1; got {word!r}. Set one_based=False.",
     NO_COLON: "A feature must be written index:value; got {word!r}. Put a colon between its number and its value.",
     BAD_VALUE: "The value of a feature must be a finite number; got {word!r}. Correct it, or leave the feature out.",
     LONG_INDEX: "The index of a feature may have up to 19 digits; got {word!r}. Use VW text for longer names.",
@@ -49,14 +49,14 @@ _REASONS = {
 
 
 def _arrays(size: int) -> tuple[NDArray[Any], ...]:
-    """Room for what so many bytes can hold at most: indptr, indices, values, labels, and numbers left to Python."""
+    """Arrays for `size` bytes of text: indptr, indices, values, labels, and numbers that Python must convert."""
     rows, entries = size // 2 + 2, size // 4 + 2
     slow = np.empty((entries, 3), np.int64)
     return np.empty(rows, np.int64), np.empty(entries, np.int32), np.empty(entries), np.empty(rows), slow
 
 
 class Parsed(NamedTuple):
-    """A block as rows and labels that are not numbered yet."""
+    """A parsed block: rows, and labels that are not numbered yet."""
 
     rows: CSR
     labels: NDArray[np.float64]
@@ -65,7 +65,7 @@ class Parsed(NamedTuple):
 
 
 class SvmlightReader:
-    """Reads svmlight text into rows whose columns are the features' numbers as they are written."""
+    """Reader of svmlight text; column numbers are the feature numbers as written."""
 
     label_text = "the first field"
 
@@ -81,7 +81,7 @@ class SvmlightReader:
         return blocks(source, self.buffers)
 
     def parse(self, block: Block) -> Parsed:
-        """Parse a block; any thread may do it."""
+        """Parse a block; thread-safe."""
         size, encoder = block.size, self.encoder
         known = encoder.n_features if encoder.frozen else 0
         mask = 0 if encoder.bits is None else (1 << encoder.bits) - 1
@@ -91,7 +91,7 @@ class SvmlightReader:
         parse_svmlight(block.text, size, indptr, indices, values, labels, slow, settings, report)
         rows, entries = int(report[ROWS]), int(report[ENTRIES])
         parsed = CSR(indptr[: rows + 1], indices[:entries], values[:entries])
-        if report[SLOW_COUNT]:  # they come before the error that the parser reports
+        if report[SLOW_COUNT]:  # errors in them come before the error that the parser reports
             parsed = self._convert_slowly(block, parsed, labels, slow[: report[SLOW_COUNT]].tolist())
         if report[STATUS] != OK:
             raise self._complaint(block, int(report[STATUS]), int(report[PLACE]))
@@ -99,13 +99,13 @@ class SvmlightReader:
         return Parsed(parsed, labels[:rows], int(report[LINES]), int(report[HIGHEST]))
 
     def finish(self, parsed: Parsed, first_line: int) -> Batch:
-        """Number the labels; called for one block after the other."""
+        """Number the labels; called for the blocks in order."""
         if not self.encoder.frozen and parsed.rows.indices.size:
             self.encoder.width = max(self.encoder.width, parsed.highest + 1)
         return Batch(parsed.rows, self.labels.codes(parsed.labels), np.zeros(0), None, first_line)
 
     def _convert_slowly(self, block: Block, rows: CSR, labels: NDArray[np.float64], slow: list[list[int]]) -> CSR:
-        """Let Python convert the numbers that compiled code could not."""
+        """Convert the numbers that compiled code could not, and sort rows if needed."""
         unordered = False
         for place, start, stop in slow:
             if start < 0:

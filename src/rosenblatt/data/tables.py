@@ -1,4 +1,4 @@
-"""What CSV, Parquet and JSON lines have in common: columns of numbers, categories and words, and a label among them."""
+"""Common parts of CSV, Parquet and JSON lines: columns of numbers, categories and words, and a label column."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,16 +16,16 @@ from .labels import NumberLabels, TextLabels
 
 LABEL_NAMES = ("label", "target", "class", "y")
 MISSING = ["", "NA", "N/A", "NaN", "nan", "na", "n/a", "null", "NULL", "None", "none", "?"]
-"""What stands for a missing value; such a number or category has no feature."""
+"""Representations of a missing value; such a number or category has no feature."""
 
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*\Z")
 
 INFINITE = re.compile(r"\s*[+-]?inf(inity)?\s*\Z", re.IGNORECASE)
-"""No number that may stand in a column, but it does not make categories of the others."""
+"""Infinity is not allowed in a column of numbers, but does not make it a column of categories."""
 
 
 def guess_kind(values: Sequence[str]) -> str:
-    """The kind of a column from its first values: all numbers; mostly several words; else categories."""
+    """Guess the kind of a column from its first values: number if all are, words if most have several, else category."""
     present = [value for value in values if value.strip() not in MISSING]
     if not present:
         return "category"
@@ -38,7 +38,7 @@ def guess_kind(values: Sequence[str]) -> str:
 
 
 def choose_label(names: Sequence[str], label: str | int | None, labelled: bool) -> str | None:
-    """The label's column: by name, by number from 0, or the one that is called so, else the last."""
+    """The label column: by name, by number from 0, or for None the one with a usual name, else the last."""
     if label is None:
         named = [name for name in names if name.strip().lower() in LABEL_NAMES]
         return named[0] if named else (names[-1] if labelled and names else None)
@@ -65,7 +65,7 @@ def plan(
     labelled: bool,
     **options: Any,
 ) -> Encoder:
-    """An encoder for a table with columns of these kinds, as found, of which the user may have set some."""
+    """Create an encoder for a table with the detected kinds of columns, some of which `types` may replace."""
     chosen = dict(kinds)
     for name, kind in (types or {}).items():
         if str(name) not in chosen:
@@ -89,7 +89,7 @@ def plan(
 
 
 class Parsed(NamedTuple):
-    """Some rows of a table, of which the numbers of features and labels may still be open."""
+    """Parsed rows of a table, whose features and labels may not be numbered yet."""
 
     numbers: NDArray[np.float64]
     texts: Mapping[str, Any]
@@ -100,7 +100,7 @@ class Parsed(NamedTuple):
 
 
 class TableReader:
-    """From Arrow columns to batches. Subclasses bring the columns.
+    """Base class of readers that turn Arrow columns into batches; subclasses provide the columns.
 
     Parameters
     ----------
@@ -118,22 +118,22 @@ class TableReader:
         self.check_columns(self.names)
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse a file that lacks a column."""
+        """Raise if a column is missing in the file."""
         needed = [*self.encoder.columns, *([str(self.encoder.label)] if self.has_label else [])]
         absent = [name for name in needed if name not in names]
         if absent:
             raise BadData(
-                f"The columns {_listed(needed)} are needed; {absent[0]!r} is missing among {_listed(names)}. Give the file the "
-                "columns that the model has learned from."
+                f"The columns {_listed(needed)} are needed; {absent[0]!r} is missing among {_listed(names)}. Use a file with "
+                "the columns that the model was trained on."
             )
 
     @property
     def label_text(self) -> str:
-        """Where the label is, for people."""
+        """Description of the label's position."""
         return f"column {self.encoder.label}" if self.has_label else "none"
 
     def encode(self, columns: Mapping[str, Any], rows: int, lines: int) -> Parsed:
-        """Columns to features as far as any thread may do it: numbers are float64 arrays, others arrays of strings."""
+        """Encode columns (float64 or string arrays) as far as possible without regard to the order of the batches."""
         encoder = self.encoder
         texts = {name: _text(columns[name], kind) for name, kind in encoder.columns.items() if kind != "number"}
         numbers = np.empty((rows, len(encoder.number_columns)))
@@ -155,7 +155,7 @@ class TableReader:
         return parsed
 
     def _rows(self, parsed: Parsed) -> Parsed:
-        """The features, which may be new ones, from the columns."""
+        """Encode the columns as features, adding new ones."""
         encoder = self.encoder
         if encoder.moments is not None:
             encoder.moments.standardize(parsed.numbers, not encoder.frozen and not encoder.learned_moments)
@@ -165,7 +165,7 @@ class TableReader:
         return parsed._replace(rows=encoder.rows_of(tokens, parsed.numbers.shape[0]))
 
     def finish(self, parsed: Parsed, first_line: int) -> Batch:
-        """What must happen for one batch after the other: running moments, new features, new labels."""
+        """Update the running moments and number new features and labels; called for the batches in order."""
         if parsed.rows is None:
             parsed = self._rows(parsed)
         count = parsed.numbers.shape[0]
@@ -182,7 +182,7 @@ class InfiniteNumber(Exception):  # noqa: N818
 
 
 def _text(column: Any, kind: str) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """The bytes and offsets of an Arrow array of strings; those of words are in lower case beyond ASCII."""
+    """Bytes and offsets of an Arrow array of strings; words with non-ASCII characters are converted to lower case."""
     import pyarrow.compute as pc
 
     if column.null_count:

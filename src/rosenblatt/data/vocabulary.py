@@ -1,4 +1,4 @@
-"""Names of features and their numbers."""
+"""Mapping between names and numbers of features."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -22,7 +22,7 @@ _SPARE = Spare(_token_arrays)
 
 
 def new_tokens(count: int, room: int) -> Tokens:
-    """Arrays for up to `count` tokens whose names have up to `room` bytes; no token is in them yet."""
+    """Empty arrays for up to `count` tokens whose names have up to `room` bytes."""
     tokens = Tokens(*_SPARE.take(count, room))
     tokens.size[:] = 0
     return tokens
@@ -33,12 +33,12 @@ def _rows(rows: int, entries: int) -> tuple[Any, ...]:
 
 
 class Vocabulary:
-    """Names in the order of their arrival.
+    """Names, numbered in the order of their first occurrence.
 
     Parameters
     ----------
     names : iterable of str, default=()
-        The names to begin with.
+        Initial names.
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -76,7 +76,7 @@ class Vocabulary:
         return int(slot_of(padded, 0, len(text), self.slots, self.ends, self.store))
 
     def number(self, tokens: Any, order: Any, starts: Any, mask: int, grow: bool) -> tuple[Any, Any, Any]:
-        """The (indptr, indices, values) of tokens; with `grow` new names are added."""
+        """The arrays (indptr, indices, values) of tokens; with `grow` new names are added."""
         total = int(tokens.size[END])
         indptr, indices, values = self._spare.take(starts.size, total)
         indptr = indptr[: starts.size]
@@ -94,7 +94,7 @@ class Vocabulary:
         return indptr, indices[:entries], values[:entries]
 
     def _grow(self, tokens: Any, needed: Any) -> None:
-        """Make room for twice as much as there is, and for all of a row."""
+        """Double the capacity, and make it sufficient for a whole row."""
         names = max(2 * self.ends.size, self.count + 2 * needed.size)
         room = max(2 * self.store.size, int(self.ends[self.count] + 2 * tokens.length[needed].sum()) + PADDING)
         if 2 * (self.count + needed.size) > self.slots.size or self.count + needed.size >= self.ends.size:

@@ -35,17 +35,17 @@ from .sources import Block, Buffers, Opened, blocks
 from .vocabulary import new_tokens
 
 _REASONS = {
-    BAD_LABEL: "Before the bar come label, importance and base, all numbers, and a 'tag; got {word!r}. Number the classes.",
+    BAD_LABEL: "Only label, importance and base, all numbers, and a 'tag may precede the bar; got {word!r}. Number the classes.",
     NO_BAR: "A line must have a bar | before its features; got {word!r} without one. Write it as label |features.",
     BAD_FACTOR: "The factor of a namespace must be a finite number; got {word!r}. Write it as |namespace:2 or leave it out.",
     BAD_NAME: "A feature must have a name before its colon; got {word!r}. Give it one.",
     BAD_VALUE: "The value of a feature must be a finite number; got {word!r}. Correct it, or leave the feature out.",
-    BAD_WEIGHT: "An importance must be at least 0; got {word!r}. 1 counts an example once, 0 not at all.",
+    BAD_WEIGHT: "An importance must be at least 0; got {word!r}. 1 is the default, 0 ignores the example.",
 }
 
 
 class Parsed(NamedTuple):
-    """A block as tokens, or as rows where no new features can come up."""
+    """A parsed block as tokens, or as rows if no new features are added."""
 
     tokens: Tokens
     rows: CSR | None
@@ -56,7 +56,7 @@ class Parsed(NamedTuple):
 
 
 class VwReader:
-    """Reads VW text; features are called ``name`` or ``namespace^name``."""
+    """Reader of VW text; features are named ``name`` or ``namespace^name``."""
 
     label_text = "the first field"
 
@@ -76,7 +76,7 @@ class VwReader:
         return blocks(source, self.buffers)
 
     def parse(self, block: Block) -> Parsed:
-        """Parse a block; any thread may do it."""
+        """Parse a block; thread-safe."""
         block.decoded()
         size, room = block.size, 2 * block.size + 64
         report = np.zeros(7, np.int64)
@@ -100,7 +100,7 @@ class VwReader:
                 if which and value < 0:
                     raise self._complaint(block, BAD_WEIGHT, start)
                 (weights if which else labels)[row] = value
-        if report[STATUS] != OK:  # what was left to Python comes before it
+        if report[STATUS] != OK:  # errors in numbers converted by Python come before it
             raise self._complaint(block, int(report[STATUS]), int(report[PLACE]))
         named = (
             [block.memory[a:b].decode("utf-8", "replace") for a, b in tags[:rows].tolist()] if report[TAGS] else None
@@ -111,7 +111,7 @@ class VwReader:
         return Parsed(tokens, encoded, labels[:rows].copy(), weights, named, int(report[LINES]))
 
     def finish(self, parsed: Parsed, first_line: int) -> Batch:
-        """Number the features and the labels; called for one block after the other."""
+        """Number the features and the labels; called for the blocks in order."""
         rows = parsed.rows or self.encoder.rows_of(parsed.tokens, parsed.labels.size, self.places)
         return Batch(rows, self.labels.codes(parsed.labels), parsed.weights, parsed.tags, first_line)
 

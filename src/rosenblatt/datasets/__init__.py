@@ -1,4 +1,4 @@
-"""Real data that ships with the package; README.md beside this file names its source and terms."""
+"""Real data that is part of the package; README.md in this folder names its source and terms."""
 
 import csv
 import gzip

@@ -1,5 +1,5 @@
-"""The kernel perceptron's engine: kernels on blocks of rows, the blocked exact loop, readouts and budgets.
+"""Implementation of the kernel perceptron: kernels on blocks of rows, the blocked exact loop, readouts and budgets.
 
-It knows class numbers and blocks, not labels and not scikit-learn; `rosenblatt.learners.kernel_perceptron` puts the
-estimator on top.
+It uses class numbers and blocks, not labels, and does not depend on scikit-learn; the estimator is in
+`rosenblatt.learners.kernel_perceptron`.
 """

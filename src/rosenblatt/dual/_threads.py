@@ -1,6 +1,6 @@
-"""Compiled loops over rows on all cores: they release the GIL, so plain threads are enough.
+"""Compiled loops over rows on all cores; they release the GIL, so ordinary threads are enough.
 
-Numba's own `prange` is not used: its default threading layer ends the process when two Python threads meet in it.
+Numba's `prange` is not used, because its default threading layer ends the process if two Python threads use it at once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 
-_SMALL = 200_000  # elements below which starting threads costs more than it saves
+_SMALL = 200_000  # with fewer elements, starting threads takes more time than it saves
 
 
 def _cores() -> int:
@@ -20,12 +20,12 @@ def _cores() -> int:
 
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
-    """One pool per process: threads do not survive a fork."""
+    """One pool per process, because threads do not survive a fork."""
     return ThreadPoolExecutor(max_workers=_cores(), thread_name_prefix="rosenblatt-kernels")
 
 
 def in_row_threads(part: Callable[[int, int], None], rows: int, work: int) -> None:
-    """Call part(start, stop) for consecutive ranges of rows that cover all of them, in parallel if it is worth it."""
+    """Call part(start, stop) for consecutive ranges that cover all rows, in parallel if there is enough work."""
     count = min(_cores(), rows)
     if count < 2 or work < _SMALL:
         part(0, rows)

@@ -1,7 +1,7 @@
 """Kernel functions on two blocks of examples.
 
-Every kernel gives float64 values. The inner products below them run in float32 when both blocks are float32 and short
-enough for integers to stay exact (|x·z| <= 2**24), which doubles the speed of the matrix product; otherwise in float64.
+Every kernel returns float64 values. Inner products are computed in float32 if both blocks are float32 and short enough
+for integers to stay exact (|x·z| <= 2**24), which doubles the speed of the matrix product; otherwise in float64.
 Powers are repeated products, so that integer data give exact kernel values up to 2**53.
 """
 
@@ -21,12 +21,12 @@ from rosenblatt.engine.dual import power
 KERNELS = ("poly", "rbf", "linear", "sigmoid", "precomputed")
 
 _EXACT_FLOAT32 = 2.0**48  # (2**24)**2: the square of the largest inner product that float32 holds exactly
-_DENSE_SHARE = 0.05  # above this share of non-zeros a dense product beats a sparse one
-_DENSE_WIDTH = 20_000  # beyond this many features a block is never made dense
+_DENSE_SHARE = 0.05  # above this fraction of non-zeros a dense product is faster than a sparse one
+_DENSE_WIDTH = 20_000  # with more features than this, a block is never converted to a dense one
 
 
 class Kernel(Protocol):
-    """A function of two blocks giving a float64 matrix, one row per example of the first."""
+    """A function of two blocks that returns a float64 matrix, with one row per example of the first block."""
 
     def __call__(self, a: Block, b: Block) -> Floats:
         """Kernel values of every row of a with every row of b."""
@@ -34,7 +34,7 @@ class Kernel(Protocol):
 
 
 def inner_products(a: Block, b: Block, may_be_short: bool = True) -> Array:
-    """Matrix of inner products of the rows of two blocks; in float32 only where that may be and is exact for integers."""
+    """Inner products of the rows of two blocks; in float32 only if allowed and exact for integers."""
     if len(a) == 0 or len(b) == 0:
         return np.zeros((len(a), len(b)))
     x, z = _same_width(a.rows, b.rows)
@@ -51,7 +51,7 @@ def inner_products(a: Block, b: Block, may_be_short: bool = True) -> Array:
 
 
 def _same_width(x: Any, z: Any) -> tuple[Any, Any]:
-    """Widen the narrower of two sparse blocks: a stream of dicts may have grown since one of them was made."""
+    """Widen the narrower of two sparse blocks: a stream of dicts may have added features since it was created."""
     width = max(x.shape[1], z.shape[1])
     return _widened(x, width), _widened(z, width)
 
@@ -84,7 +84,7 @@ class Polynomial:
 
 @dataclass(frozen=True)
 class Linear:
-    """x·z, without a bias: the polynomial kernel of degree 1 has one."""
+    """x·z without a bias; the polynomial kernel of degree 1 has a bias."""
 
     def __call__(self, a: Block, b: Block) -> Floats:
         """Kernel values of every row of a with every row of b."""
@@ -99,12 +99,12 @@ class Gaussian:
 
     def __call__(self, a: Block, b: Block) -> Floats:
         """Kernel values of every row of a with every row of b."""
-        # Distances are small differences of large numbers: float32 would lose them.
+        # Distances are small differences of large numbers, for which float32 is not precise enough.
         distances = inner_products(a, b, may_be_short=False)
         distances *= -2.0
         distances += a.sq_norms[:, None]
         distances += b.sq_norms[None, :]
-        # Rounding can make the distance of a point to itself slightly negative, and its kernel value exceed 1.
+        # Rounding can make the distance of a point to itself slightly negative, and its kernel value larger than 1.
         np.maximum(distances, 0.0, out=distances)
         distances *= -self.gamma
         return np.exp(distances, out=distances)
@@ -112,7 +112,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Sigmoid:
-    """tanh(gamma x·z + coef0); not positive definite, so the mistake bounds do not cover it."""
+    """tanh(gamma x·z + coef0); not positive definite, so the mistake bounds do not hold."""
 
     gamma: float = 1.0
     coef0: float = 1.0
@@ -127,7 +127,7 @@ class Sigmoid:
 
 @dataclass(frozen=True)
 class Precomputed:
-    """The rows already hold kernel values; pick the columns of the second block's examples."""
+    """Rows that already contain kernel values; the columns of the second block's examples are selected."""
 
     def __call__(self, a: Block, b: Block) -> Floats:
         """Kernel values of every row of a with every row of b."""
@@ -137,7 +137,7 @@ class Precomputed:
 
 @dataclass(frozen=True)
 class UserKernel:
-    """A Python function of two blocks of rows, its answer checked for shape and type."""
+    """A Python function of two blocks of rows; its result is checked for shape and type."""
 
     function: Callable[[Any, Any], Any]
 
@@ -150,7 +150,7 @@ class UserKernel:
         if values.shape != (len(a), len(b)):
             raise ValueError(
                 f"`kernel` of KernelPerceptron must return one value per pair of rows, shape ({len(a)}, {len(b)}); "
-                f"got shape {values.shape}. Let it map two blocks of rows to a matrix, as X @ Z.T does."
+                f"got shape {values.shape}. Return a matrix for two blocks of rows, as X @ Z.T does."
             )
         return np.ascontiguousarray(values)
 
@@ -158,25 +158,25 @@ class UserKernel:
 def make_kernel(
     kernel: str | Callable[[Any, Any], Any], degree: int = 3, gamma: float = 1.0, coef0: float = 1.0
 ) -> Kernel:
-    """Build a kernel from its name or from the user's function.
+    """Create a kernel from its name or from a function.
 
     Parameters
     ----------
     kernel : {"poly", "rbf", "linear", "sigmoid", "precomputed"} or callable
-        A callable gets two blocks of rows and returns a matrix.
+        A callable takes two blocks of rows and returns a matrix.
     degree : int, default=3
-        Power of the polynomial kernel, at least 1; a higher one bends the boundary more.
+        Power of the polynomial kernel, at least 1; a higher one gives a more curved boundary.
     gamma : float, default=1.0
-        Scale of the inner product or the distance, above 0; a larger one makes the kernel more local.
+        Scale of the inner product or the distance, greater than 0; a larger value makes the kernel more local.
     coef0 : float, default=1.0
-        Constant of the polynomial and sigmoid kernels; a larger one weighs the lower powers more.
+        Constant of the polynomial and sigmoid kernels; a larger one gives more weight to the lower powers.
     """
     if callable(kernel):
         return UserKernel(kernel)
     if kernel not in KERNELS:
         raise ValueError(
             f"`kernel` of KernelPerceptron must be one of {', '.join(KERNELS)} or a function; got {kernel!r}. "
-            "A function of two blocks of rows can be any other kernel."
+            "Pass a function of two blocks of rows for any other kernel."
         )
     if kernel == "poly" and (isinstance(degree, bool) or int(degree) != degree or degree < 1):
         raise ValueError(
@@ -202,7 +202,7 @@ def make_kernel(
 
 
 def resolve_gamma(kernel: str | Callable[[Any, Any], Any], gamma: float | str | None, rows: Any) -> float:
-    """The scale of a kernel as a number: see `gamma` of `KernelPerceptron`."""
+    """The scale of a kernel as a number; see `gamma` of `KernelPerceptron`."""
     if gamma is None:
         gamma = "auto" if kernel in ("rbf", "sigmoid") else 1.0
     if gamma == "auto":

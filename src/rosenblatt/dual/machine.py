@@ -1,6 +1,6 @@
-"""What a kernel perceptron remembers: its support rows and its updates in order.
+"""State of a kernel perceptron: its support rows and its updates in order.
 
-All readouts come from this one record: the weights after update e are w_e = Σ_{i<=e} tau_i φ(x_i).
+All readouts are computed from them: the weights after update e are w_e = Σ_{i<=e} tau_i φ(x_i).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from rosenblatt.engine.dual import OnZero, Scheme
 
 
 def columns_for(n_classes: int) -> int:
-    """One score for up to two classes (its sign decides), else one per class."""
+    """Number of scores: one for up to two classes (its sign decides), else one per class."""
     return 1 if n_classes <= 2 else n_classes
 
 
 def spread(values: Floats, columns: int) -> Floats:
-    """Give an array one column per class: one column w becomes -w, +w, and new classes start at 0."""
+    """Widen an array to one column per class: one column w becomes -w, +w, and new classes start at 0."""
     old = values.shape[1]
     wide = np.zeros((len(values), columns))
     if old == 1 and columns > 1:
@@ -31,14 +31,14 @@ def spread(values: Floats, columns: int) -> Floats:
 
 @dataclass
 class Machine:
-    """State of an unbudgeted kernel perceptron.
+    """State of a kernel perceptron without a budget.
 
     Attributes
     ----------
     rows : the distinct support rows, in the order of their first mistake
-    dual : what each support row adds to each class, in the last weights
-    event_row, event_tau, event_score, event_self, event_time : the updates in order: their support row, what they add
-        to each class, the scores that they saw, k(x, x), and how many examples came before
+    dual : coefficient of each support row for each class, in the last weights
+    event_row, event_tau, event_score, event_self, event_time : the updates in order: their support row, their step for
+        each class, the scores before the update, k(x, x), and the number of examples before it
     """
 
     scheme: Scheme
@@ -60,7 +60,7 @@ class Machine:
 
     @property
     def n_updates(self) -> int:
-        """Corrections of a weight vector: one per mistake (each class of a one-vs-rest machine counts on its own)."""
+        """Number of corrections of a weight vector: one per mistake (separately for each class with one-vs-rest)."""
         return self.n_mistakes
 
     def add_updates(
@@ -73,7 +73,7 @@ class Machine:
         self_products: Floats,
         times: Integers,
     ) -> None:
-        """Record updates in order; `row_of` maps example numbers to support rows and learns the new ones."""
+        """Record updates in order; `row_of` maps example numbers to support rows and is extended by new ones."""
         if len(position) == 0:
             return
         examples = block.ids[position]
@@ -92,7 +92,7 @@ class Machine:
         self.event_self.extend(self_products)
 
     def grow(self, n_classes: int) -> None:
-        """Make room for more classes; a third one turns w into -w and +w for the first two."""
+        """Add classes; a third one turns w into -w and +w for the first two."""
         columns = columns_for(n_classes)
         if columns == self.columns:
             return
@@ -101,18 +101,18 @@ class Machine:
         self.columns = columns
 
     def mark(self) -> tuple[int, int, int, int]:
-        """Remember the present state, to come back to after an error; valid while old rows get no new updates."""
+        """A mark of the current state for `rewind` after an error; valid while old rows get no new updates."""
         return len(self.rows), len(self.event_row), self.n_seen, self.n_mistakes
 
     def rewind(self, mark: tuple[int, int, int, int], columns: int) -> None:
-        """Forget everything learned since the mark."""
+        """Undo everything learned since the mark."""
         rows, events, self.n_seen, self.n_mistakes = mark
         self.rows.truncate(rows)
         self.dual.truncate(rows)
         for record in (self.event_row, self.event_time, self.event_tau, self.event_score, self.event_self):
             record.truncate(events)
         if columns != self.columns:
-            # Growing only ever spreads or pads columns, so the old ones are still there: +w is the second.
+            # `grow` only spreads or pads columns, so the old ones still exist: +w is the second.
             kept = slice(1, 2) if columns == 1 else slice(0, columns)
             for record in (self.dual, self.event_tau, self.event_score):
                 record.replace(np.ascontiguousarray(record.view[:, kept]))

@@ -1,4 +1,4 @@
-"""A kernel perceptron without scikit-learn: examples and class numbers in, scores out."""
+"""A kernel perceptron without scikit-learn, on blocks of examples and class numbers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rosenblatt.dual.training import BLOCK_SIZE, learn_stream
 from rosenblatt.engine.dual import ON_ZERO, SCHEMES, OnZero
 from rosenblatt.model.scores import margins
 
-# Overflow is found in the scores and raised as an error: NumPy need not warn of it first.
+# Overflow is detected in the scores and raised as an error, so NumPy's warning is not needed.
 QUIET = np.errstate(over="ignore", invalid="ignore")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a kernel perceptron is told before it sees data; see `KernelPerceptron` for the meanings."""
+    """Parameters of a kernel perceptron; see `KernelPerceptron`."""
 
     kernel: str | Callable[[Any, Any], Any] = "poly"
     degree: int = 3
@@ -40,11 +40,11 @@ class Settings:
     block_size: int = BLOCK_SIZE
 
     def build_kernel(self) -> Kernel:
-        """Make the kernel function, its parameters checked."""
+        """Create the kernel function and check its parameters."""
         return make_kernel(self.kernel, self.degree, self.gamma, self.coef0)
 
     def build_machine(self, n_classes: int) -> Machine | BudgetMachine:
-        """Make an empty machine."""
+        """Create an empty machine."""
         scheme, on_zero = SCHEMES[self.multiclass], ON_ZERO[self.on_zero]
         columns, keep_rows = columns_for(n_classes), self.kernel != "precomputed"
         if self.budget is None:
@@ -55,7 +55,7 @@ class Settings:
 
 
 class KernelModel:
-    """Learns class numbers from blocks of rows, and scores new ones.
+    """A kernel perceptron that learns class numbers from blocks of rows.
 
     Attributes
     ----------
@@ -73,16 +73,16 @@ class KernelModel:
         self.epochs: list[int] = []
 
     def refuse_standstill(self) -> None:
-        """Refuse `on_zero="keep"` before the first update."""
+        """Raise for `on_zero="keep"` before the first update."""
         if self.machine.on_zero == OnZero.KEEP and len(self.machine.rows) == 0:
             raise ValueError(
                 '`on_zero` of KernelPerceptron must be "update" or "positive" to start from zero weights; got "keep", '
-                'under which a score of 0 is never a mistake and nothing would ever be learned. Use on_zero="update".'
+                'with which a score of 0 is never a mistake and nothing would ever be learned. Use on_zero="update".'
             )
 
     @QUIET
     def learn(self, data: Block, y: Integers, weight: Floats) -> int:
-        """Learn new examples in the order received; return the mistakes. After an error `restore` a snapshot."""
+        """Train on new examples in the given order; return the number of mistakes. After an error `restore` a snapshot."""
         self.refuse_standstill()
         machine, size = self.machine, self.settings.block_size
         if isinstance(machine, BudgetMachine):
@@ -91,15 +91,15 @@ class KernelModel:
         return learn_stream(machine, self.kernel, data, y, weight, size)
 
     def snapshot(self, single: bool) -> Any:
-        """What `restore` needs to undo a failed `learn` (of a single example: a budget then needs no copies)."""
+        """The state for `restore` after a failed `learn`; for a `single` example a budget needs no deep copy."""
         machine = self.machine
         if isinstance(machine, Machine):
             return machine.mark(), machine.columns, self.n_classes
-        # A single example is checked before anything moves.
+        # A single example is checked before anything changes.
         return (dict(machine.__dict__) if single else copy.deepcopy(machine.__dict__)), self.n_classes
 
     def restore(self, snapshot: Any) -> None:
-        """Go back to a snapshot."""
+        """Restore the state of a snapshot."""
         machine = self.machine
         if isinstance(machine, Machine):
             mark, columns, self.n_classes = snapshot
@@ -109,11 +109,11 @@ class KernelModel:
             machine.__dict__.update(kept)
 
     def set_on_zero(self, word: str) -> None:
-        """Change what a score of 0 counts as from now on."""
+        """Change how a score of 0 is treated from now on."""
         self.machine.on_zero = ON_ZERO[word]
 
     def grow(self, n_classes: int) -> None:
-        """Make room for more classes."""
+        """Add classes."""
         self.machine.grow(n_classes)
         self.n_classes = n_classes
 
@@ -143,12 +143,12 @@ class KernelModel:
     def _refuse_history(self, readout: str) -> None:
         if readout != "last":
             raise ValueError(
-                f'`readout` of KernelPerceptron must be "last" when there is a `budget`; got {readout!r}, which needs '
-                "the rows that a budget forgets. Use budget=None to average or vote."
+                f'`readout` of KernelPerceptron must be "last" if there is a `budget`; got {readout!r}, which needs '
+                "the rows that a budget removes. Use budget=None to average or vote."
             )
 
     def separates(self, data: Block, y: Integers) -> bool:
-        """Whether the present weights get every example strictly right."""
+        """Whether the current weights classify every example strictly correctly."""
         size = self.settings.block_size
         for start in range(0, len(data), size):
             part = slice(start, start + size)

@@ -1,8 +1,8 @@
-"""The blocked online loop: one-by-one answers at matrix-multiply speed.
+"""The blocked online loop: the results of the one-by-one algorithm at the speed of matrix products.
 
-Scores of a block as of its start come from one matrix product against the support set. Inside the block a compiled loop
-visits the examples in order and, after each mistake, corrects the block's scores with a row of the block's own kernel
-matrix. The mistakes are those of the one-by-one algorithm (exactly so wherever the sums are exact).
+The scores at the start of a block are one matrix product with the support set. Inside the block a compiled loop visits
+the examples in order and, after each mistake, corrects the block's scores with a row of the block's own kernel matrix.
+The mistakes are those of the one-by-one algorithm (exactly, if the sums are exact).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rosenblatt.dual.machine import Machine
 from rosenblatt.dual.rows import Block, Floats, Integers
 from rosenblatt.engine.dual import learn_block
 
-TILE = 4096  # support rows per matrix product: bounds memory to block size x TILE kernel values
+TILE = 4096  # support rows per matrix product, which limits memory to block size x TILE kernel values
 
 
 class NotFiniteError(ValueError):
@@ -28,7 +28,7 @@ class NotFiniteError(ValueError):
 
 
 def add_scores(kernel: Kernel, block: Block, machine: Machine, scores: Floats) -> None:
-    """Add the scores of a block under the present weights."""
+    """Add the scores of a block under the current weights."""
     dual = machine.dual.view
     for start in range(0, len(dual), TILE):
         stop = min(start + TILE, len(dual))
@@ -36,7 +36,7 @@ def add_scores(kernel: Kernel, block: Block, machine: Machine, scores: Floats) -
 
 
 def add_scores_since(kernel: Kernel, block: Block, machine: Machine, since: Integers, scores: Floats) -> None:
-    """Add what the updates from number since[i] on have changed in the score of example i."""
+    """Add the changes of the score of example i by the updates from number since[i] on."""
     first, last = int(since.min()), len(machine.event_row)
     uneven = int(since.max()) > first
     for start in range(first, last, TILE):
@@ -50,14 +50,14 @@ def add_scores_since(kernel: Kernel, block: Block, machine: Machine, since: Inte
 def learn(
     machine: Machine, kernel: Kernel, block: Block, y: Integers, weight: Floats, scores: Floats, row_of: Integers
 ) -> int:
-    """Learn a block whose scores are known; return the number of mistakes.
+    """Train on a block whose scores are known; return the number of mistakes.
 
     Parameters
     ----------
     scores : array of shape (B, K), changed in place
-        Scores as of the block's start; afterwards those as of its end.
+        Scores at the start of the block; afterwards those at its end.
     row_of : array of shape (n,), changed in place
-        For every example number, its row among the support rows or -1: a repeated mistake keeps one row.
+        For every example number, its row among the support rows, or -1; repeated mistakes share one row.
     """
     gram = kernel(block, block)
     if not np.isfinite(gram).all():

@@ -1,7 +1,7 @@
-"""How a run is read: the last weights, their average, or a vote of all weights, normalised or not.
+"""Readouts of a run: the last weights, their average, or a vote of all weights, normalised or not.
 
-last and average are linear in the kernel values, so each is one coefficient per support row and class. The vote is not:
-w_e·x is a prefix sum over the updates in order, so one pass over a row of kernel values visits all weight vectors.
+last and average are linear in the kernel values, so each is one coefficient per support row and class. The vote is not,
+but w_e·x is a prefix sum over the updates in order, so one pass over a row of kernel values visits all weight vectors.
 A zero score, or a tie for the highest one, casts no vote.
 """
 
@@ -20,11 +20,11 @@ from rosenblatt.engine.dual import Scheme, vote_classes, vote_signs
 
 READOUTS = ("last", "average", "vote")
 
-_BLOCK_VALUES = 4_000_000  # kernel values held at a time by a prediction: 32 MB
+_BLOCK_VALUES = 4_000_000  # kernel values in memory during a prediction: 32 MB
 
 
 def survival_counts(machine: Machine) -> Floats:
-    """After how many examples each update's weights were in force."""
+    """Number of examples for which the weights after each update were in use."""
     ends = np.append(machine.event_time.view[1:], machine.n_seen)
     return np.asarray(ends - machine.event_time.view, dtype=np.float64)
 
@@ -32,7 +32,7 @@ def survival_counts(machine: Machine) -> Floats:
 def norms(machine: Machine) -> Floats:
     """‖w‖ in feature space after each update: per class for one-vs-rest, of all classes stacked otherwise.
 
-    ‖w + tau φ(x)‖² = ‖w‖² + 2 tau w·φ(x) + tau² k(x, x), and w·φ(x) is the score that the update saw.
+    ‖w + tau φ(x)‖² = ‖w‖² + 2 tau w·φ(x) + tau² k(x, x), and w·φ(x) is the score before the update.
     """
     tau, seen = machine.event_tau.view, machine.event_score.view
     squared = np.cumsum(2.0 * tau * seen + tau**2 * machine.event_self.view[:, None], axis=0)
@@ -42,7 +42,7 @@ def norms(machine: Machine) -> Floats:
 
 
 class HasRows(Protocol):
-    """Anything with support rows: an unbudgeted machine or a budgeted one."""
+    """An object with support rows: an unbudgeted machine or a budgeted one."""
 
     @property
     def rows(self) -> Any:
@@ -51,14 +51,14 @@ class HasRows(Protocol):
 
 
 def _divide(values: Floats, lengths: Floats) -> Floats:
-    """values / lengths, and 0 where the length is 0: zero weights have no direction."""
+    """values / lengths, and 0 where the length is 0, because zero weights have no direction."""
     return np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0.0)
 
 
 def coefficients(machine: Machine, readout: str, normalize: bool = False) -> Floats:
     """Coefficient of every support row in the last or the averaged weights.
 
-    The average is over the weights in force after each example; normalised, each w is divided by its length first.
+    The average is over the weights after each example; with `normalize`, each w is divided by its length first.
     """
     if len(machine.event_row) == 0:
         return np.zeros((0, machine.columns))
@@ -76,7 +76,7 @@ def coefficients(machine: Machine, readout: str, normalize: bool = False) -> Flo
 
 
 def _vote(machine: Machine, kernel: Kernel, block: Block) -> Floats:
-    """Shares of the votes for one block."""
+    """Fraction of the votes for each class, for one block."""
     support = len(machine.rows)
     values = np.empty((len(block), support))
     for start in range(0, support, TILE):
@@ -97,7 +97,7 @@ def _vote(machine: Machine, kernel: Kernel, block: Block) -> Floats:
 
 
 def linear_scores(machine: HasRows, kernel: Kernel, block: Block, dual: Floats) -> Floats:
-    """Kernel values against the support rows times any coefficients, in pieces of bounded size."""
+    """Kernel values with the support rows times the coefficients, in pieces of bounded size."""
     scores = np.zeros((len(block), dual.shape[1]))
     size = max(1, _BLOCK_VALUES // TILE)
     for first in range(0, len(block), size):
@@ -111,10 +111,10 @@ def linear_scores(machine: HasRows, kernel: Kernel, block: Block, dual: Floats) 
 
 
 def decide(machine: Machine, kernel: Kernel, block: Block, readout: str, normalize: bool = False) -> Floats:
-    """Scores of new examples under a readout; shape (n, columns).
+    """Scores of new examples for a readout, of shape (n, columns).
 
-    last: w·x (or divided by ‖w‖). average: the same of the averaged (unit) weights. vote: the share of the votes, in
-    [-1, 1] for two classes and for one-vs-rest, in [0, 1] otherwise; a vote does not change with the length of w.
+    last: w·x (or divided by ‖w‖). average: the same with the averaged (unit) weights. vote: the share of the votes, in
+    [-1, 1] for two classes and for one-vs-rest, in [0, 1] otherwise; a vote does not depend on the length of w.
     """
     if readout != "vote":
         return linear_scores(machine, kernel, block, coefficients(machine, readout, normalize))

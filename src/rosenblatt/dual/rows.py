@@ -1,4 +1,4 @@
-"""Rows of examples as the kernels see them, and arrays that grow without copying at every mistake."""
+"""Rows of examples for the kernels, and arrays that grow without copying at every mistake."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def squared_norms(rows: Any) -> Floats:
 
 @dataclass(frozen=True)
 class Block:
-    """Some examples: their rows, the rows' squared lengths and the examples' numbers.
+    """Some examples: their rows, the squared lengths of the rows, and the numbers of the examples.
 
-    With a precomputed kernel `rows` holds kernel values, one column per training example, and `ids` says which
-    column an example is.
+    With a precomputed kernel `rows` contains kernel values, one column per training example, and `ids` are the column
+    numbers of the examples.
     """
 
     rows: Any
@@ -49,7 +49,7 @@ class Block:
 
 
 class Growing:
-    """An array that grows at its end in amortised constant time per row, and can be cut back."""
+    """An array that grows at its end in amortised constant time per row, and can be truncated."""
 
     def __init__(self, columns: int | None, dtype: Any = np.float64) -> None:
         self._tail: tuple[int, ...] = () if columns is None else (columns,)
@@ -58,14 +58,14 @@ class Growing:
 
     @property
     def view(self) -> Array:
-        """The rows in use; a view, valid until the next change."""
+        """A view of the rows in use, valid until the next change."""
         return self._buffer[: self._size]
 
     def __len__(self) -> int:
         return self._size
 
     def extend(self, values: Array) -> None:
-        """Append rows; a wider float type widens the array."""
+        """Append rows; a wider float type converts the array."""
         needed = self._size + len(values)
         dtype = np.promote_types(self._buffer.dtype, values.dtype) if self._size else values.dtype
         if needed > len(self._buffer) or dtype != self._buffer.dtype:
@@ -76,18 +76,18 @@ class Growing:
         self._size = needed
 
     def truncate(self, size: int) -> None:
-        """Forget everything behind the first `size` rows."""
+        """Keep only the first `size` rows."""
         self._size = size
 
     def replace(self, values: Array) -> None:
-        """Hold these rows instead (used when a new class changes the number of columns)."""
+        """Replace all rows (used when a new class changes the number of columns)."""
         self._tail = values.shape[1:]
         self._buffer = values
         self._size = len(values)
 
 
 class RowStore:
-    """The support rows: dense, CSR, or (precomputed kernel) only their numbers."""
+    """The support rows: dense, CSR, or with a precomputed kernel only their numbers."""
 
     def __init__(self, keep_rows: bool = True) -> None:
         self._keep_rows = keep_rows
@@ -104,11 +104,11 @@ class RowStore:
 
     @property
     def ids(self) -> Integers:
-        """The numbers of the examples kept."""
+        """The numbers of the stored examples."""
         return self._ids.view
 
     def append(self, block: Block) -> None:
-        """Add rows at the end, in the layout of the first rows ever added."""
+        """Append rows, in the layout of the first rows that were added."""
         if self._keep_rows and len(block):
             self._append_rows(block.rows)
         self._sq_norms.extend(block.sq_norms)
@@ -132,7 +132,7 @@ class RowStore:
         self._ends.extend(added.indptr[1:].astype(np.int64) + start)
 
     def slice(self, start: int, stop: int) -> Block:
-        """Rows start:stop, without copying where the layout allows it."""
+        """Rows start:stop, without copying if the layout allows it."""
         return Block(self._rows(start, stop), self._sq_norms.view[start:stop], self._ids.view[start:stop])
 
     def take(self, which: Integers) -> Block:
@@ -157,7 +157,7 @@ class RowStore:
         return sp.csr_array(parts, shape=(stop - start, self._width))
 
     def truncate(self, size: int) -> None:
-        """Forget everything behind the first `size` rows."""
+        """Keep only the first `size` rows."""
         if self._dense is not None:
             self._dense.truncate(size)
         if self._data is not None:

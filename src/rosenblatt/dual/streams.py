@@ -1,4 +1,4 @@
-"""Rows and labels as they come from outside, made ready for the engine."""
+"""Conversion of users' rows and labels for the kernel perceptron."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rosenblatt.dual.rows import Array, Floats, Integers
 
 
 def canonical(rows: Any) -> Any:
-    """Sum duplicate entries of a CSR matrix on a copy; other rows are returned as they are."""
+    """A copy of a CSR matrix with summed duplicates if it has any; dense rows as a C-contiguous array."""
     if not sp.issparse(rows):
         return np.ascontiguousarray(rows)
     if not rows.has_canonical_format:
@@ -22,7 +22,7 @@ def canonical(rows: Any) -> Any:
 
 
 def not_negative(weight: Floats) -> Floats:
-    """Sample weights, refused if one is below 0."""
+    """Sample weights; raises if one is below 0."""
     if (weight < 0).any():
         raise ValueError(
             f"`sample_weight` of KernelPerceptron must be at least 0; got {weight.min():g}. "
@@ -32,7 +32,7 @@ def not_negative(weight: Floats) -> Floats:
 
 
 def join_classes(known: Array, new: Array) -> Array:
-    """Known classes followed by the new ones, without repeating any."""
+    """Known classes followed by the new ones, without duplicates."""
     new = np.atleast_1d(new)
     if len(known) == 0:
         return new
@@ -45,7 +45,7 @@ def join_classes(known: Array, new: Array) -> Array:
 
 
 def segments(labels: Array, known: Array) -> Iterator[tuple[slice, Array]]:
-    """Cut a stream where a new class arrives: (examples, classes known to them), in order."""
+    """Split a stream where a new class occurs, into (examples, classes known for them), in order."""
     found, first = np.unique(labels, return_index=True)
     fresh = np.sort(first[~np.isin(found, known)] if len(known) else first)
     start = 0
@@ -59,13 +59,13 @@ def segments(labels: Array, known: Array) -> Iterator[tuple[slice, Array]]:
 
 
 def class_numbers(labels: Array, known: Array) -> Integers:
-    """Positions of labels in the known classes, which need not be sorted."""
+    """Indices of labels in the known classes, which need not be sorted."""
     order = np.argsort(known)
     return order[np.searchsorted(known, labels, sorter=order)].astype(np.int64)
 
 
 def extend_vocabulary(vocabulary: Mapping[Any, int], names: Any) -> dict[Any, int]:
-    """A vocabulary with the names not met before at its end."""
+    """A copy of the vocabulary with new names at its end."""
     grown = dict(vocabulary)
     for name in names:
         grown.setdefault(name, len(grown))
@@ -73,7 +73,7 @@ def extend_vocabulary(vocabulary: Mapping[Any, int], names: Any) -> dict[Any, in
 
 
 def dict_row(x: Mapping[Any, float], vocabulary: Mapping[Any, int]) -> Any:
-    """One CSR row from named values; names outside the vocabulary have no weight and are left out."""
+    """One CSR row from named values; names outside the vocabulary are ignored."""
     known = [(vocabulary[name], float(value)) for name, value in x.items() if name in vocabulary]
     indices = np.array([i for i, _ in known], dtype=np.int64)
     values = np.array([v for _, v in known], dtype=np.float64)
@@ -81,7 +81,7 @@ def dict_row(x: Mapping[Any, float], vocabulary: Mapping[Any, int]) -> Any:
 
 
 def array_row(x: Any, width: int | None) -> Any:
-    """One dense row from a 1-D array of the right length."""
+    """One dense row from a 1-D array; raise ValueError for another length."""
     row = np.asarray(x)
     row = row.astype(row.dtype if row.dtype in (np.float32, np.float64) else np.float64, copy=False)
     if row.ndim != 1 or (width is not None and len(row) != width):

@@ -1,4 +1,4 @@
-"""Passes over a training set: several epochs with kept scores, or one pass over a stream's next chunk."""
+"""Passes over a training set: several epochs with cached scores, or one pass over the next chunk of a stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BLOCK_SIZE = 512
 
 
 def blocks(order: Integers, size: int) -> Iterator[Integers]:
-    """Cut an order of visits into blocks."""
+    """Split a visiting order into blocks."""
     for start in range(0, len(order), size):
         yield order[start : start + size]
 
@@ -26,9 +26,9 @@ def blocks(order: Integers, size: int) -> Iterator[Integers]:
 class Epochs:
     """Repeated passes over one set.
 
-    The score of every example is kept together with the number of updates it knows of, so that a later epoch needs the
-    kernel values only of the updates made since the last visit, not of the whole support set. Late epochs, which make
-    few mistakes, become cheap; the mistakes are the same.
+    The score of every example is cached together with the number of updates it includes, so that a later epoch needs only
+    the kernel values of the updates since the last visit, not of the whole support set. Late epochs with few mistakes are
+    therefore fast; the mistakes are the same.
     """
 
     machine: Machine
@@ -48,7 +48,7 @@ class Epochs:
         self.row_of = np.full(n, -1, dtype=np.int64)
 
     def run(self, order: Integers, stop: Callable[[], bool] = lambda: False) -> int:
-        """Learn the examples in this order, until `stop()` after a block; return the number of mistakes."""
+        """Train on the examples in this order until `stop()` is true after a block; return the number of mistakes."""
         mistakes = 0
         for which in blocks(order, self.block_size):
             block = self.data.take(which)
@@ -61,7 +61,7 @@ class Epochs:
         return mistakes
 
     def separates(self) -> bool:
-        """Do the present weights get every example strictly right? Stops at the first that they do not."""
+        """Whether the current weights classify every example strictly correctly; stops at the first mistake."""
         for which in blocks(np.arange(len(self.data)), self.block_size):
             scores = self._current(self.data.take(which), which)
             if not np.isfinite(scores).all():
@@ -71,12 +71,12 @@ class Epochs:
         return True
 
     def _current(self, block: Block, which: Integers) -> Floats:
-        """Scores of these examples under the present weights."""
+        """Scores of these examples under the current weights."""
         scores = self.scores[which]
         since = self.since[which]
         if len(self.machine.event_row) - since.min() < len(self.machine.rows):
             add_scores_since(self.kernel, block, self.machine, since, scores)
-        else:  # more updates to add than rows there are: start again
+        else:  # more updates than rows: computing the scores from scratch is faster
             scores[:] = 0.0
             add_scores(self.kernel, block, self.machine, scores)
         return scores
@@ -85,7 +85,7 @@ class Epochs:
 def learn_stream(
     machine: Machine, kernel: Kernel, data: Block, y: Integers, weight: Floats, block_size: int = BLOCK_SIZE
 ) -> int:
-    """Learn new examples in the order received, each a support row of its own; return the number of mistakes."""
+    """Learn new examples in the order received, with one support row per mistake; return the number of mistakes."""
     row_of = np.full(len(data), -1, dtype=np.int64)
     local = Block(data.rows, data.sq_norms, np.arange(len(data), dtype=np.int64))
     first, before = len(machine.rows), machine.n_seen

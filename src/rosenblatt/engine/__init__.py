@@ -1,1 +1,1 @@
-"""All compiled code: the loops, the rules' arithmetic, rows of examples, parsers; nothing else."""
+"""All compiled code: the loops, the arithmetic of the rules, rows of examples, parsers."""

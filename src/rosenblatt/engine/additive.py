@@ -1,6 +1,6 @@
-"""Rules that add: ``tau = step(margin, …)`` does w = w + tau y x. They keep nothing besides their weights.
+"""Additive rules: ``tau = step(margin, …)`` and w = w + tau y x. They have no extra state.
 
-A step may also be added to logarithms, from which the weights follow (`log_weights`).
+Steps can also be added to the logarithms of the weights (`log_weights`).
 """
 
 import math
@@ -16,13 +16,13 @@ from .multiclass import share
 from .rows import add, add_columns, norm_above, squared_norm
 from .state import DONE, OUT_OF_SCALE, REFUSED
 
-SMALL, LARGE = 1e-200, 1e200  # linked weights beyond these are scaled by the model before they overflow or vanish
+SMALL, LARGE = 1e-200, 1e200  # the model rescales linked weights outside this range, before they overflow or underflow
 ONE = (np.ones(1),)  # the bias feature, as a row
 
 
 @njit(**VERB)
 def verdict(tau: Any, norm: Any, moved: Any) -> Any:
-    """The number of vectors that move by tau: none if it is 0; an example of zeros cannot move anything."""
+    """The number of vectors to update by tau: 0 if tau is 0 or the example is all zeros."""
     if tau == 0.0 or norm == 0.0:
         return 0 if norm < math.inf else REFUSED
     return moved if tau > 0.0 and tau * tau * norm < math.inf else REFUSED
@@ -30,14 +30,14 @@ def verdict(tau: Any, norm: Any, moved: Any) -> Any:
 
 @njit(**NOGIL)
 def out_of_scale(top: Any, link: Any, shift: Any) -> Any:
-    """Whether linked weights are about to overflow or to vanish; those of a balanced pair may be 0 for good reason."""
+    """Whether linked weights are about to overflow or underflow; a balanced pair may have the weight 0."""
     return top > LARGE or (top < SMALL and (link == EXP or shift != 0.0))
 
 
 def decide(
     rule: Any, state: Any, settings: Any, k: Any, x: Any, norm: Any, margin: Any, product: Any, importance: Any
 ) -> Any:
-    """Ask the rule about weight vector k, as `loop.decide` describes."""
+    """Call the rule for weight vector k; see `loop.decide`."""
     if settings.needs_norm and norm == 0.0:
         norm = squared_norm(x) + settings.bias
     tau = number_of(rule, margin, norm) * importance
@@ -49,7 +49,7 @@ def decide(
 def decide_together(
     rule: Any, state: Any, settings: Any, x: Any, true: Any, rival: Any, margin: Any, importance: Any
 ) -> Any:
-    """Ask the rule about the lead of the true class over its rivals, as `loop.decide_together` describes."""
+    """Call the rule for the lead of the true class over its rivals; see `loop.decide_together`."""
     weights = state.weights
     columns, amounts = weights.columns, weights.amounts
     norm, length, moved = 0.0, 0.0, 0
@@ -69,7 +69,7 @@ def decide_together(
 def move(
     state: Any, settings: Any, x: Any, norm: Any, age: Any, sign: Any, product: Any, first: Any, second: Any
 ) -> Any:
-    """Take the step of the only weight vector, as `loop.move` describes."""
+    """Update the only weight vector; see `loop.move`."""
     weights = state.weights
     amount, shift = sign * first, weights.tally[0].shift
     add(weights.v, amount, x)
@@ -87,7 +87,7 @@ def move(
 
 
 def move_columns(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: Any) -> Any:
-    """Take the steps of several weight vectors, as `loop.move_columns` describes."""
+    """Update several weight vectors; see `loop.move_columns`."""
     weights = state.weights
     columns, amounts, lagged, shift = weights.columns, weights.amounts, weights.lagged, weights.tally[0].shift
     add_columns(weights.v, columns, amounts, moved, x)

@@ -1,7 +1,7 @@
-"""The loop of a committee: several perceptrons see an example, the majority answers, each learns its part.
+"""The loop of a committee: several perceptrons predict by majority, and the rule updates each of them.
 
-The weights have one column for each perceptron, kept as scale · v like those of `scaled`. A step function sees the margin of the
-committee (its votes for the true class less those against) and that of one perceptron: ``shrink, tau = step(margin, own, …)``.
+The weights have one column for each perceptron, stored as scale · v as in `scaled`. A step function takes the margin of the
+committee (votes for the true class minus votes against it) and that of one perceptron: ``shrink, tau = step(margin, own, …)``.
 """
 
 import math
@@ -18,7 +18,7 @@ from .state import BAD_VALUE, DONE
 
 @njit(**NOGIL)
 def move(weights: Any, scales: Any, own: Any, norm: Any, moved: Any, feature: Any) -> None:
-    """Shrink each perceptron that moves, and turn its step into what is added to its v and its bias."""
+    """Shrink each perceptron to update, and convert its step to the change of its v and its bias."""
     for c in range(moved):
         k = uint64(weights.columns[c])
         shrink, step = weights.lagged[c], weights.amounts[c]
@@ -57,7 +57,7 @@ def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: A
             margin = sign * votes
             moved = 0
             longest = 0.0
-            if norm != 0.0:  # an example of zeros cannot move anything
+            if norm != 0.0:  # an example of zeros changes nothing
                 for k in range(size):
                     shrink, tau = pair_of(rule, margin, sign * own[k], scales.square[k], importance, 0.0)
                     if tau != 0.0:
@@ -83,6 +83,6 @@ def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: A
             counters.updates += 1
             counters.steps += longest
             counters.reach = max(counters.reach, norm)
-            break  # the weights have moved: score the next rows anew
+            break  # the weights have changed: score the next rows again
     counters.position = t
     return result

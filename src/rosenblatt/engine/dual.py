@@ -10,8 +10,8 @@ from numba import njit
 
 from rosenblatt.engine.jit import NOGIL, compiled
 
-_SHARE = 15.0 / 32.0  # the limit of the Forgetron's damage per mistake
-_STRIP = 1024  # elements of a row that stay in the first-level cache while they are raised to a power
+_SHARE = 15.0 / 32.0  # limit of the Forgetron's damage per mistake
+_STRIP = 1024  # elements of a row that fit into the first-level cache
 
 
 class Scheme(IntEnum):
@@ -66,7 +66,7 @@ def is_mistaken(scores, y, rival, on_zero):
 
 @njit(**NOGIL)
 def correction(scores, y, scheme, on_zero, tau):
-    """Write the step of each class into tau; return the number of mistakes, 0 if there is no update."""
+    """Write the step of each class into tau; return the number of mistakes, which is 0 if there is no update."""
     tau[:] = 0.0
     classes = scores.shape[0]
     if classes == 1 or scheme == Scheme.OVR:
@@ -107,7 +107,7 @@ def _share(scores, y, scheme, tau):
 
 @compiled()
 def learn_block(scores, gram, y, weight, scheme, on_zero, position, taus, seen):
-    """Learn the examples of a block in order; return (updates, mistakes), or -1 updates if a score is not finite.
+    """Train on the examples of a block in order; return (updates, mistakes), with updates = -1 if a score is not finite.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def learn_block(scores, gram, y, weight, scheme, on_zero, position, taus, seen):
         for k in range(np.uint64(scores.shape[1])):
             if tau[k] != 0.0:
                 step = tau[k] * weight[i]
-                # Earlier examples are corrected too: their scores are kept for the next epoch.
+                # Scores of earlier examples are updated too, because they are kept for the next epoch.
                 for j in range(np.uint64(scores.shape[0])):
                     scores[j, k] += step * gram[i, j]
     return updates, mistakes
@@ -144,7 +144,7 @@ def learn_block(scores, gram, y, weight, scheme, on_zero, position, taus, seen):
 
 @compiled()
 def power(products, gamma, coef0, degree, out):
-    """``out = (gamma * products + coef0) ** degree``, strip by strip so that a strip stays in the cache."""
+    """``out = (gamma * products + coef0) ** degree``, in strips that fit into the cache."""
     base = np.empty(_STRIP)
     for i in range(np.uint64(products.shape[0])):
         for start in range(np.uint64(0), np.uint64(products.shape[1]), np.uint64(_STRIP)):
@@ -201,15 +201,15 @@ def vote_classes(values, rows, taus, counts, votes):
 
 # ---- budgets ----
 #
-# A task is a tuple (values, y, weight, scheme, on_zero): a block's kernel values with the slots and with itself, of shape
-# (B, old + B), labels and weights. Slots are a tuple (column, coef, used, budget): where the kernel values of each slot are in
-# `values`, and its coefficients, both with room for the slots after the block and changed in place; the number of slots used, and
-# the limit. Each `learn_` function learns one block and returns (slots used, mistakes, …), or -1 slots if a score is not finite.
+# A task is a tuple (values, y, weight, scheme, on_zero): the kernel values of a block with the slots and with itself, of shape
+# (B, old + B), labels and weights. Slots are a tuple (column, coef, used, budget): the column of each slot in `values`, and its
+# coefficients, both changed in place and large enough for the slots after the block; the number of slots used, and its limit.
+# Each `learn_` function trains on one block and returns (slots used, mistakes, …), with -1 slots if a score is not finite.
 
 
 @njit(**NOGIL)
 def slot_scores(values, column, coef, used, scores):
-    """Scores of one example from its row of kernel values; return False if one is not finite."""
+    """Compute the scores of one example from its row of kernel values; return False if one is not finite."""
     scores[:] = 0.0
     for s in range(np.uint64(used)):
         value = values[np.uint64(column[s])]
@@ -220,7 +220,7 @@ def slot_scores(values, column, coef, used, scores):
 
 @compiled()
 def learn_random(task, slots, draws):
-    """Learn a block, replacing a random slot when all are used; return (slots used, mistakes, updates)."""
+    """Train on a block, replacing a random slot when all are used; return (slots used, mistakes, updates)."""
     values, y, weight, scheme, on_zero = task
     column, coef, used, budget = slots
     old = used
@@ -268,7 +268,7 @@ def _value(values, gram, old, a, b):
 
 @compiled()
 def learn_forgetron(task, slots, gram, sigma, age, totals):
-    """Learn a block, forgetting the oldest slot. `totals` holds the damage, the updates and the squared radius."""
+    """Train on a block, evicting the oldest slot of a full set. `totals` holds the damage, the updates and the squared radius."""
     values, y, weight, scheme, on_zero = task
     column, coef, used, budget = slots
     old = used
@@ -316,7 +316,7 @@ def _project(row, column, inverse, used, d):
     d[:used] = 0.0
     for t in range(np.uint64(used)):
         value = row[np.uint64(column[t])]
-        for s in range(np.uint64(used)):  # the inverse is symmetric: its rows are read in order
+        for s in range(np.uint64(used)):  # the inverse is symmetric, so rows can be read instead of columns
             d[s] += inverse[t, s] * value
     length = 0.0
     for s in range(np.uint64(used)):
@@ -326,7 +326,7 @@ def _project(row, column, inverse, used, d):
 
 @njit(**NOGIL)
 def _append(inverse, used, d, delta2):
-    """Extend the inverse kernel matrix by one row: the bordering formula."""
+    """Extend the inverse kernel matrix by one row with the bordering formula."""
     d[used] = -1.0
     for s in range(np.uint64(used + 1)):
         for t in range(np.uint64(used + 1)):
@@ -335,7 +335,7 @@ def _append(inverse, used, d, delta2):
 
 @njit(**NOGIL)
 def _margin_step(loss, delta, eta, length2):
-    """Step of a margin error along the projection; 0 if the projection loses too much."""
+    """Step for a margin error along the projection; 0 if the error of the projection is too large."""
     if loss <= 0.0 or length2 <= 0.0 or loss <= delta / eta:
         return 0.0
     return min(1.0, min(loss, 2.0 * (loss - delta / eta)) / length2)
@@ -360,7 +360,7 @@ def _margin_steps(scores, y, scheme, radius2, delta, eta, length2, tau):
 
 @compiled()
 def learn_projectron(task, slots, eta, inverse, totals):
-    """Learn a block, projecting updates on the slots. `totals` holds the updates and the largest k(x, x)."""
+    """Train on a block, projecting updates on the slots. `totals` holds the updates and the largest k(x, x)."""
     values, y, weight, scheme, on_zero = task
     column, coef, used, budget = slots
     old = used
@@ -376,7 +376,7 @@ def learn_projectron(task, slots, eta, inverse, totals):
         wrong = correction(scores, y[i], scheme, on_zero, tau)
         mistakes += wrong
         if wrong == 0 and not _margin_steps(scores, y[i], scheme, radius2, 0.0, eta, 1.0, tau):
-            continue  # no margin error for any projection, so it is not computed
+            continue  # no projection would have a margin error, so none is computed
         length2 = _project(values[i], column, inverse, used, d)
         delta2 = max(own - length2, 0.0)
         delta = np.sqrt(delta2 / radius2)

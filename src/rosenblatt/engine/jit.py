@@ -1,7 +1,7 @@
-"""How the engine is compiled, and where its machine code is kept: in a folder named by the hash of all its sources.
+"""Compilation of the engine, and the cache of its machine code in a folder named by a hash of all its sources.
 
-Numba's cache on disk notices when the file of a function has changed, but not when something that the function calls from
-another file has. A folder for each version of the engine does: code that was compiled from other sources is never looked at.
+Numba's cache on disk detects changes in the file of a function, but not in functions that it calls from other files. With one
+folder for each version of the engine, code compiled from other sources is never loaded.
 """
 
 import contextlib
@@ -20,27 +20,27 @@ from numba.core.caching import FunctionCache
 from numba.extending import overload
 
 NOGIL = {"nogil": True, "no_cfunc_wrapper": True}
-"""Release the GIL, and make no entry for C, which took a fifth of the time to compile."""
+"""Release the GIL, and make no C entry point, which took a fifth of the compile time."""
 
 VERB = NOGIL | {"forceinline": True}
-"""A verb that was called instead of inlined cost 50 ns a row, most of it for counting references to its arguments.
+"""A call of a verb that is not inlined costs 50 ns per row, most of it for counting references to its arguments.
 
-It is LLVM that inlines. Numba's own ``inline="always"`` also removes what it takes for dead code, and that includes writing to an
-array which is an attribute of a tuple that was unpacked from another one.
+LLVM does the inlining. Numba's ``inline="always"`` also removes code that it wrongly considers dead, such as stores to an array
+that is an attribute of a tuple unpacked from another tuple.
 """
 
 LOOP = NOGIL | {"error_model": "numpy", "_nrt": False}
-"""Nothing may be allocated in a loop: without `_nrt` no references are counted, which took a third of the time."""
+"""Loops allocate nothing: without `_nrt` no references are counted, which took a third of the time."""
 
 ENTRY = {"no_cfunc_wrapper": True, "error_model": "numpy"}
-"""A function that Python calls, for `compiled`."""
+"""Options of `compiled`, for functions called from Python."""
 
 
 def verb(**options: Any) -> Callable[[Callable[..., Callable[..., Any]]], Any]:
-    """Make a function that has several bodies from one that selects the body.
+    """Make a function with several bodies from a function that selects the body.
 
-    The decorated function gets the arguments, as values or as Numba types, and returns the function to run for them. So the same
-    bodies are compiled with the loops and run as plain Python under ``NUMBA_DISABLE_JIT=1``.
+    The decorated function takes the arguments, as values or as Numba types, and returns the body for them. The same bodies are
+    compiled with the loops and run as plain Python under ``NUMBA_DISABLE_JIT=1``.
     """
 
     def decorate(select: Callable[..., Callable[..., Any]]) -> Any:
@@ -55,11 +55,11 @@ def verb(**options: Any) -> Callable[[Callable[..., Callable[..., Any]]], Any]:
 
 
 def named(name: str) -> Callable[[Any], Any]:
-    """Give a function that is made more than once a name of its own.
+    """Give each copy of a function that is made more than once a unique name.
 
-    Numba names machine code after the function, a number that it counts up in each process, and the types. Two closures of one
-    function that were compiled by two processes can so have the same name, and a third process that loads both from disk runs
-    one in place of the other.
+    Numba names machine code after the function, a counter of the process, and the types. Two closures of one function that were
+    compiled by two processes can therefore have the same name, and a third process that loads both from disk would run the wrong
+    one.
     """
 
     def decorate(function: Any) -> Any:
@@ -77,13 +77,13 @@ def _hash_sources() -> str:
     return digest.hexdigest()[:16]
 
 
-VERSION = _hash_sources()  # on import, so that it belongs to the running code
+VERSION = _hash_sources()  # on import, so that it is the hash of the running code
 """The hash of the engine."""
 
 
 @functools.cache
 def cache_folder() -> Path:
-    """Where compiled code is kept: in ``$ROSENBLATT_CACHE_DIR``, else in the user's cache folder, by the engine's hash."""
+    """Folder of compiled code: in ``$ROSENBLATT_CACHE_DIR``, else in the user's cache folder, named by the engine's hash."""
     chosen = os.environ.get("ROSENBLATT_CACHE_DIR")
     base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rosenblatt"
     folder = base / VERSION
@@ -100,10 +100,10 @@ def cache_folder() -> Path:
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """Load compiled code without looking for garbage meanwhile.
+    """Load compiled code with the garbage collector disabled.
 
-    Numba makes tens of thousands of objects when it is first used, all to stay. The collector would go through everything that
-    the process holds again and again, scikit-learn for instance: a third of the time of a first fit.
+    Numba makes tens of thousands of permanent objects on first use. The collector would repeatedly scan all objects of the
+    process, including those of scikit-learn, which takes a third of the time of a first fit.
     """
     running = gc.isenabled()
     gc.disable()
@@ -115,10 +115,10 @@ def uncollected() -> Iterator[None]:
 
 
 class _Checked(FunctionCache):
-    """Numba's cache with a check of what its index says.
+    """Numba's cache with a check of the types of loaded code.
 
-    Where two processes save code for different types at the same moment, both may choose the same file, and the index may be that
-    of one with the code of the other: arrays would be read as what they are not. Such code is not used but compiled again.
+    If two processes save code for different types at the same time, both may choose the same file, and the index of one may refer
+    to the code of the other, which would misinterpret the arrays. Such code is not used but compiled again.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -128,22 +128,22 @@ class _Checked(FunctionCache):
 
 
 def checked(dispatcher: Any) -> Any:
-    """Check the types of machine code that a compiled function loads from disk; a plain function is returned as it is."""
+    """Check the types of machine code that a compiled function loads from disk; return a plain function unchanged."""
     if type(getattr(dispatcher, "_cache", None)) is FunctionCache:
         dispatcher._cache.__class__ = _Checked
     return dispatcher
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function that Python calls, when it is first called, and keep the machine code on disk.
+    """Compile a function on its first call from Python, and cache the machine code on disk.
 
-    Functions that only compiled code calls are plain ``njit``: their code is part of their callers'.
+    Functions that are called only by compiled code use plain ``njit``: their code is part of their callers.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(cache_folder())
-        try:  # Numba asks for the folder now, not when it compiles
+        try:  # Numba needs the folder now, not when it compiles
             return checked(numba.njit(cache=True, **(NOGIL | options))(function))
         finally:
             numba.config.CACHE_DIR = before

@@ -1,4 +1,4 @@
-"""From logarithms to weights: rules that multiply, such as Winnow, add to logarithms, and a link gives the weights."""
+"""Weights stored as logarithms: multiplicative rules such as Winnow add to logarithms, and a link computes the weights."""
 
 import math
 from typing import Any
@@ -10,12 +10,12 @@ from .jit import NOGIL, verb
 from .rows import is_dense, unsigned
 
 IDENTITY, EXP, BALANCED = 0, 1, 2
-"""Links: the weights are what is added up, or its exponential, or the difference of a balanced pair of exponentials."""
+"""Links: the weights are the sums of steps, their exponentials, or the difference of a balanced pair of exponentials."""
 
 
 @njit(**NOGIL)
 def linked(v: Any, link: Any, shift: Any) -> Any:
-    """The weight that belongs to a logarithm: exp(v), or exp(v) - exp(-v) for a balanced pair, scaled by exp(-shift)."""
+    """The weight of a logarithm v: exp(v), or exp(v) - exp(-v) for a balanced pair, scaled by exp(-shift)."""
     if link == EXP:
         return math.exp(v - shift)
     return math.exp(v - shift) - math.exp(-v - shift)
@@ -23,7 +23,7 @@ def linked(v: Any, link: Any, shift: Any) -> Any:
 
 @verb(**NOGIL)
 def refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
-    """w[j] = link(v[j]) for the features j of x; gives the largest of them."""
+    """w[j] = link(v[j]) for the features j of x; return the largest."""
 
     def dense(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
         (values,) = x
@@ -48,7 +48,7 @@ def refresh(w: Any, v: Any, x: Any, link: Any, shift: Any) -> Any:
 
 @verb(**NOGIL)
 def refresh_columns(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
-    """W[j, k] = link(V[j, k]) for the features j of x and the first `count` columns k; gives the largest."""
+    """W[j, k] = link(V[j, k]) for the features j of x and the first `count` columns k; return the largest."""
 
     def dense(W: Any, V: Any, columns: Any, count: Any, x: Any, link: Any, shift: Any) -> Any:
         (values,) = x

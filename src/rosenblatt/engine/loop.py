@@ -1,11 +1,11 @@
-"""The loop, once for all rules: receive x, predict, see the truth, update.
+"""The training loop of all rules: predict an example, compare with its label, update.
 
-A rule only says how far to move. How a kind of rules is asked and how its steps are taken is in `additive`, `scaled` and
-`second_order`; everything else that happens to an example happens here. `two_classes` keeps one weight vector, `many_classes` one
-for each class; `committee` has a loop of its own. A pass visits the rows of X in the given `order` and can stop early and go on
-where it stopped (``counters.position``); its return value says why it returned.
+A rule returns only the size of a step. `additive`, `scaled` and `second_order` call the rules of their kind and apply the steps;
+everything else is here. `two_classes` has one weight vector, `many_classes` one for each class; `committee` has its own loop. A
+pass visits the rows of X in the given `order`. It can return early and continue later (``counters.position``); its return code is
+the reason.
 
-The functions at the end are those that Python calls. They take the address of a run's record (`state.RUN`), and its weights.
+The functions at the end are called from Python. They take the address of the record of a run (`state.RUN`), and its weights.
 """
 
 import functools
@@ -43,18 +43,18 @@ from .state import (
 _CODE = {Additive: additive, Scaled: scaled, Diagonal: second_order, Full: second_order}
 
 
-# ---- what differs between the kinds of rules ----
+# ---- functions that differ between the kinds of rules ----
 
 
 @verb(**VERB)
 def decide(
     rule: Any, state: Any, settings: Any, k: Any, x: Any, norm: Any, margin: Any, product: Any, importance: Any
 ) -> Any:
-    """Ask the rule about weight vector k; `product` is its score times the sign of the label.
+    """Call the rule for weight vector k; `product` is its score times the sign of the label.
 
-    Gives the two numbers of a step, ‖x‖² if that was needed, and the number of vectors to move: 1, 0 if the example is left
-    alone, or `REFUSED` if the answer of the rule cannot be used. Nothing moves before that is known. `norm` comes in as 0, or as
-    what was given for the same example before.
+    Return the two numbers of a step, ‖x‖² if it was needed, and the number of vectors to update: 1, 0 if the example needs no
+    update, or `REFUSED` if the result of the rule is invalid. No weights are changed here. `norm` is 0, or the value returned by
+    an earlier call for the same example.
     """
     return _CODE[kind_of(state)].decide
 
@@ -63,10 +63,10 @@ def decide(
 def decide_together(
     rule: Any, state: Any, settings: Any, x: Any, true: Any, rival: Any, margin: Any, importance: Any
 ) -> Any:
-    """Ask the rule about the lead of the true class over its rivals.
+    """Call the rule for the lead of the true class over its rivals.
 
-    The classes that are to move go to the columns of the state, the two numbers of each step to its amounts and its lagged. Gives
-    the size of the step, ‖x‖², and the number of classes that move, as `decide`.
+    Write the classes to update to `columns` of the state, and the two numbers of each step to `amounts` and `lagged`. Return the
+    size of the step, ‖x‖², and the number of classes to update, as `decide`.
     """
     return _CODE[kind_of(state)].decide_together
 
@@ -75,19 +75,19 @@ def decide_together(
 def move(
     state: Any, settings: Any, x: Any, norm: Any, age: Any, sign: Any, product: Any, first: Any, second: Any
 ) -> Any:
-    """Take the step of the only weight vector; gives `DONE`, or the reason for which the pass has to return."""
+    """Update the only weight vector; return `DONE`, or the reason why the pass must return."""
     return _CODE[kind_of(state)].move
 
 
 @verb(**VERB)
 def move_columns(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: Any) -> Any:
-    """Take the steps that `decide` or `decide_together` stored for several weight vectors; gives the same."""
+    """Update several weight vectors by the steps stored by `decide` or `decide_together`; return the same as `move`."""
     return _CODE[kind_of(state)].move_columns
 
 
 @verb(**VERB)
 def factor(state: Any, k: Any) -> Any:
-    """The factor of the scores of weight vector k; 1 where no scales are kept."""
+    """The factor of the scores of weight vector k; 1 without scales."""
 
     def plain(state: Any, k: Any) -> Any:
         return 1.0
@@ -97,7 +97,7 @@ def factor(state: Any, k: Any) -> Any:
 
 @verb(**VERB)
 def add_up(state: Any, importance: Any) -> Any:
-    """Add the scales in force after an example to their total, where there are any."""
+    """Add the scales after an example to their total, if there are scales."""
 
     def plain(state: Any, importance: Any) -> Any:
         pass
@@ -120,13 +120,13 @@ def age_of(state: Any, k: Any) -> Any:
 
 @njit(**NOGIL)
 def next_goal(goal: Any, run: Any) -> Any:
-    """The goal after a run of right answers has ended: one that was longer sets a new goal."""
+    """The goal after a run of correct predictions has ended: a longer run sets a new goal."""
     return run + 1 if 0 < goal <= run else goal
 
 
 @njit(**VERB)
 def shortfall(target: Any, margin: Any) -> Any:
-    """The loss: the amount by which a margin misses the target; an infinite target counts as 0."""
+    """The loss max(0, target - margin); an infinite target counts as 0."""
     return max(0.0, (target if target < math.inf else 0.0) - margin)
 
 
@@ -134,7 +134,7 @@ def two_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: An
     """One weight vector; y holds 0 for the negative class and 1 for the positive one."""
     weights = state.weights
     counters = weights.tally[0]
-    # Counted in registers: each would cost a load and a store per example.
+    # Local variables stay in registers; fields would cost a load and a store per example.
     age, loss, score = counters.age, counters.loss, weights.scores[0]
     examples, mistakes, run, goal = counters.examples, counters.mistakes, counters.run, counters.goal
     result = DONE
@@ -283,14 +283,14 @@ def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: A
             counters.updates += 1
             counters.steps += longest
             counters.reach = max(counters.reach, norm)
-            break  # the weights have moved: score the next rows anew
+            break  # the weights have changed: score the next rows again
     counters.position = t
     return result
 
 
 @verb(**LOOP)
 def learn(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
-    """Learn rows of X; gives why it returned."""
+    """Learn rows of X; return the reason for returning."""
     if kind_of(state) is Committee:
         return committee.many_classes
     return two_classes if dimensions(state) == 1 else many_classes
@@ -306,7 +306,7 @@ def dimensions(state: Any) -> int:
 
 @verb(**NOGIL)
 def guess_by_average(state: Any, X: Any, order: Any, t: Any, guesses: Any) -> Any:
-    """guesses[t] = the class that the average so far gives row order[t]."""
+    """guesses[t] = the class of row order[t] predicted by the average so far."""
 
     def two(state: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
         weights = state.weights
@@ -336,7 +336,7 @@ def guess_by_average(state: Any, X: Any, order: Any, t: Any, guesses: Any) -> An
 
 @compiled(**ENTRY)
 def learn_rows(kind: Any, run: Any, w: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
-    """Learn rows of X in the given order; gives why it returned."""
+    """Learn rows of X in the given order; return the reason for returning."""
     rule, state, settings = unpack(run, w, kind)
     return learn(rule, state, settings, X, y, weight, order)
 
@@ -353,7 +353,7 @@ def one_example(run: Any, label: Any, importance: Any) -> Any:
 
 @njit(**NOGIL)
 def guess_or_reason(reason: Any, run: Any) -> Any:
-    """The class that the scores of the last example speak for, or, negative, why it was not learned to the end."""
+    """The class predicted by the scores of the last example, or a negative reason if it was not fully learned."""
     if reason != DONE:
         return -reason
     scores = floats(records(run, RUN)[0].scores)
@@ -370,33 +370,33 @@ def guess_or_reason(reason: Any, run: Any) -> Any:
 def learn_sparse(
     kind: Any, run: Any, w: Any, indices: Any, values: Any, count: Any, label: Any, importance: Any
 ) -> Any:
-    """Learn one sparse example by the addresses of its entries; gives its class, or, negative, why it was not learned."""
+    """Learn one sparse example by the addresses of its entries; return its predicted class, or a negative reason."""
     y, weight, order = one_example(run, label, importance)
     x = sparse_example(w, indices, values, count)
     return guess_or_reason(learn_rows(kind, run, w, x, y, weight, order), run)
 
 
-# ---- what Python calls ----
+# ---- functions called from Python ----
 
 
 class Passes(NamedTuple):
     """The compiled functions of a kind of rules.
 
-    All take the address of a run's record and its weights, then what is given below.
+    All take the address of the record of a run and its weights, then the arguments below.
 
     Attributes
     ----------
     rows
-        ``X, y, weight, order``: learn rows of X in this order; gives why it returned.
+        ``X, y, weight, order``: learn rows of X in this order; return the reason for returning.
     averaged
-        ``X, y, weight, order, guesses``: predict each row with the average as it was before, then learn it; gives the same.
+        ``X, y, weight, order, guesses``: predict each row with the average so far, then learn it; return the same.
     dense
-        ``x, label, importance``: learn one example; gives its class as predicted before, or, negative, why it was not learned.
+        ``x, label, importance``: learn one example; return the class predicted before, or a negative reason.
     sparse
         ``indices, values, count, label, importance``: the same by the addresses of the entries.
     records
-        ``columns, counts, values, labels, guesses``: the same for many examples by their addresses; gives the number learned
-        before one whose guess is negative.
+        ``columns, counts, values, labels, guesses``: the same for many examples by their addresses; return the number learned
+        before the first negative guess.
     """
 
     rows: Any
@@ -408,9 +408,9 @@ class Passes(NamedTuple):
 
 @functools.cache
 def passes_of(kind: Any) -> Passes:
-    """Make the functions of a kind; they are compiled when they are first called, for the types of that call.
+    """Make the functions of a kind; they are compiled on their first call, for the types of that call.
 
-    Passing the kind from Python would cost some microseconds for each example.
+    Passing the kind as an argument from Python would cost some microseconds per example.
     """
 
     @compiled(**ENTRY)
@@ -422,7 +422,7 @@ def passes_of(kind: Any) -> Passes:
     @named(f"{kind.__name__}_averaged")
     def averaged(run: Any, w: Any, X: Any, y: Any, weight: Any, order: Any, guesses: Any) -> Any:
         rule, state, settings = unpack(run, w, kind)
-        for t in range(order.size):  # every example is a pass of its own
+        for t in range(order.size):  # one pass per example
             guess_by_average(state, X, order, t, guesses)
             state.weights.tally[0].position = t
             reason = learn(rule, state, settings, X, y, weight, order[: t + 1])

@@ -1,4 +1,4 @@
-"""Sums over all features for mixing models: one pass where NumPy would make several."""
+"""Sums over all features for mixing models, in one pass instead of several NumPy passes."""
 
 import numpy as np
 from numba import uint64
@@ -15,7 +15,7 @@ def add_difference(total, share, now, base):
 
 @compiled(error_model="numpy")
 def collect(total, share, now, base, average, age, lag):
-    """Add a difference to the total and to the average, then set the weights back to the base.
+    """Add a difference to the total and to the average, then reset the weights to the base.
 
     Blocks of 256 features without a change are skipped. `average` is empty for a model that does not average.
     """

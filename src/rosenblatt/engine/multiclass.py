@@ -1,7 +1,7 @@
-"""How K weight vectors share one mistake.
+"""Multiclass schemes: division of a step among K weight vectors.
 
-`share` fills in, for one example, which classes move and by how much per unit step: the true class gains 1 and its
-rivals lose as the scheme says. It returns the number of classes that move; the true class comes first, the top rival second.
+For one example, `share` writes the classes to update and their amounts per unit step: +1 for the true class, negative amounts
+for its rivals according to the scheme. It returns the number of these classes; the true class comes first, the top rival second.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from .jit import NOGIL
 MAX, ALL, UNIFORM, PROPORTIONAL, ONE_VS_REST = range(5)
 
 SCHEMES = {"max": MAX, "all": ALL, "uniform": UNIFORM, "proportional": PROPORTIONAL, "ovr": ONE_VS_REST}
-"""The words that users type. `ovr` trains K binary learners and shares nothing."""
+"""Values of the parameter `multiclass`. `ovr` trains K binary learners and divides nothing."""
 
 
 @njit(**NOGIL)
@@ -28,7 +28,7 @@ def top_rival(scores: Any, true: Any) -> Any:
 
 @njit(**NOGIL)
 def share(scheme: Any, scores: Any, true: Any, rival: Any, columns: Any, amounts: Any) -> Any:
-    """Which classes move, and how far for a step of 1: the true class by +1, its rivals by -1 in all (for `all`, by -1 each)."""
+    """Classes to update and amounts for a step of 1: +1 for the true class, -1 in total for its rivals (`all`: -1 each)."""
     columns[0], amounts[0] = true, 1.0
     columns[1], amounts[1] = rival, -1.0
     if scheme == MAX:

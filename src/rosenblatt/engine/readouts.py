@@ -1,4 +1,4 @@
-"""The readouts of a run: scores by the last weights or their average, and a vote among all weights of the run.
+"""The readouts of a run: scores of the last weights or of the average, and the vote of all weights of the run.
 
 All come from the same training run. The last weights are the state itself; the average needs one extra vector; the vote is
 recomputed from the log of updates, whose running sums are all the weight vectors of the run.
@@ -16,7 +16,7 @@ from .rows import TILE, dot, dots, row, sparse_example
 
 
 def average(w: NDArray[Any], u: NDArray[np.float64], examples: float) -> NDArray[np.float64]:
-    """The mean of the weights in force after each example, each counted by its weight.
+    """The mean of the weights after each example, weighted by the examples.
 
     A step of size δ made after `age` examples is missing from the first `age` weight vectors, so the mean is
     ``w - Σ age·δ / examples``.
@@ -26,7 +26,7 @@ def average(w: NDArray[Any], u: NDArray[np.float64], examples: float) -> NDArray
 
 @njit(_nrt=False, **NOGIL)
 def two_scores(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
-    """out[t] = <w, x> + bias; the first row whose score is not finite, or -1."""
+    """out[t] = <w, x> + bias; return the first row whose score is not finite, or -1."""
     bad = -1
     for t in range(order.size):
         out[t] = np.float64(dot(w, row(X, order[t]))) + bias[0]
@@ -37,7 +37,7 @@ def two_scores(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
 
 @njit(_nrt=False, **NOGIL)
 def many_scores(w: Any, bias: Any, X: Any, order: Any, out: Any, tile: Any) -> Any:
-    """out[t, k] = <w_k, x> + bias_k; the first row with a score that is not finite, or -1. `tile`: room for TILE rows."""
+    """out[t, k] = <w_k, x> + bias_k; return the first row with a non-finite score, or -1. `tile`: space for TILE rows."""
     bad = -1
     t = 0
     while t < order.size:
@@ -54,13 +54,13 @@ def many_scores(w: Any, bias: Any, X: Any, order: Any, out: Any, tile: Any) -> A
 
 @compiled(**ENTRY)
 def score_two(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
-    """out[t] = <w, x> + bias; gives the first row whose score is not finite, or -1."""
+    """out[t] = <w, x> + bias; return the first row whose score is not finite, or -1."""
     return two_scores(w, bias, X, order, out)
 
 
 @compiled(**ENTRY)
 def score_many(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
-    """out[t, k] = <w_k, x> + bias_k; gives the first row with a score that is not finite, or -1."""
+    """out[t, k] = <w_k, x> + bias_k; return the first row with a score that is not finite, or -1."""
     return many_scores(w, bias, X, order, out, np.empty((TILE, w.shape[1]), w.dtype))
 
 
@@ -82,11 +82,11 @@ def guess_many(w: Any, bias: Any, indices: Any, values: Any, count: Any) -> Any:
 
 @compiled(**ENTRY)
 def vote_two(products: Any, entries: Any, steps: Any, survived: Any, bias: Any, scores: Any, votes: Any) -> None:
-    """Let every weight vector of a run vote on a block of examples.
+    """Compute the votes of all weight vectors of a run on a block of examples.
 
     ``products[e, r]`` is the inner product of support row e and example r; update m added ``steps[m, 0]`` times support row
-    ``entries[m]`` and then survived ``survived[m]`` examples. `scores` enters as the scores of the starting weights and is
-    carried along; `votes` receives Σ survived · sign(score), where a score of exactly 0 casts no vote.
+    ``entries[m]`` and the result was in use for ``survived[m]`` examples. `scores` holds the scores of the starting
+    weights and is updated; `votes` receives Σ survived · sign(score), where a score of exactly 0 casts no vote.
     """
     for m in range(entries.size):
         product = products[entries[m]]
@@ -102,9 +102,9 @@ def vote_two(products: Any, entries: Any, steps: Any, survived: Any, bias: Any, 
 def vote_many(
     products: Any, entries: Any, steps: Any, survived: Any, bias: Any, separate: Any, scores: Any, votes: Any
 ) -> None:
-    """The same for many classes: a weight matrix votes for its top class, and not at all if two are level at the top.
+    """The same for many classes: a weight matrix votes for its top class, or for none in a tie.
 
-    With `separate` each class has a vote of its own on its own sign, as in one-vs-rest.
+    With `separate` each class votes by the sign of its score, as in one-vs-rest.
     """
     classes = scores.shape[0]
     for m in range(entries.size):

@@ -1,13 +1,13 @@
-"""Operations on the rows of a matrix, dense and sparse: `dot`, `add`, `squared_norm` and their likes.
+"""Operations on the rows of a matrix, dense and sparse: `dot`, `add`, `squared_norm` and others.
 
 X is a C-contiguous array, or a `CSR` of three arrays whose rows are sorted and free of duplicates. Weights are
 *feature-major*: one vector for two classes, a matrix ``(features, classes)`` for more, its columns padded to a
-multiple of four, so that the weights of one feature are neighbours in memory.
+multiple of four, so that the weights of one feature are adjacent in memory.
 
-Every sum has one order: for two classes eight lanes, feature j in lane ``j & 7``; for more classes each class adds its
+Every sum has a fixed order: for two classes eight lanes, feature j in lane ``j & 7``; for more classes each class adds its
 features from first to last. A dense row and the same row stored sparsely therefore give the same bits.
 
-Data from outside is checked before it gets here: after `check_csr` every index is in range.
+Input data are checked before: after `check_csr` every index is in range.
 """
 
 from typing import Any, NamedTuple
@@ -55,7 +55,7 @@ class CSR(NamedTuple):
 
 @verb(**VERB)
 def unsigned(index: Any) -> Any:
-    """A column index, known to be in range, as an unsigned number: a signed one costs a branch for negative indices."""
+    """A valid column index as an unsigned number; a signed one costs a branch for negative indices."""
 
     def short(index: Any) -> Any:
         return uint64(uint32(index))
@@ -68,7 +68,7 @@ def unsigned(index: Any) -> Any:
 
 @compiled(**ENTRY)
 def check_csr(indptr: Any, indices: Any, entries: Any, rows: Any, features: Any) -> int:
-    """0: sound and sorted without duplicates; 1: sound, but not so; 2: an index or a row boundary is out of range."""
+    """0: valid, sorted and without duplicates; 1: valid, but not sorted or with duplicates; 2: an index is out of range."""
     if indptr.size != rows + 1 or indptr[0] != 0 or indices.size != entries or indptr[rows] > entries:
         return 2
     verdict = 0
@@ -93,7 +93,7 @@ def check_csr(indptr: Any, indices: Any, entries: Any, rows: Any, features: Any)
 
 @njit(**NOGIL)
 def sort_row(indices: Any, values: Any, count: Any) -> None:
-    """Sort the first `count` entries of one sparse row by column; fast where they are nearly sorted already."""
+    """Sort the first `count` entries of one sparse row by column; fast if they are nearly sorted."""
     for k in range(1, count):
         index, value = indices[k], values[k]
         place = k
@@ -105,7 +105,7 @@ def sort_row(indices: Any, values: Any, count: Any) -> None:
 
 @njit(**NOGIL)
 def sparse_example(w: Any, indices_address: Any, values_address: Any, count: Any) -> Any:
-    """A row given by the addresses of its entries: a sorted copy, of the types that most matrices have."""
+    """A sorted copy of a row given by the addresses of its entries, with the usual types of a matrix."""
     indptr = np.empty(2, np.int64)
     indptr[0], indptr[1] = 0, count
     indices = carray(pointer(indices_address), (count,), np.int64).astype(np.int32)
@@ -115,7 +115,7 @@ def sparse_example(w: Any, indices_address: Any, values_address: Any, count: Any
 
 
 def is_dense(rows: Any) -> bool:
-    """Whether a matrix is dense, or a row of one as `row` gives it; takes values and Numba types."""
+    """Whether a matrix, or a row made by `row`, is dense; takes values and Numba types."""
     return hasattr(rows, "ndim") or len(rows) == 1
 
 
@@ -135,10 +135,10 @@ def row(X: Any, i: Any) -> Any:
 
 @verb(**VERB)
 def fetch_ahead(X: Any, order: Any, t: Any) -> Any:
-    """Ask the memory for a row that will be needed soon, where that pays."""
+    """Prefetch a row that will be needed soon, if that is faster."""
 
     def dense(X: Any, order: Any, t: Any) -> Any:
-        # The machine fetches rows in their order ahead by itself, and long ones; short ones end before it has noticed.
+        # The hardware prefetches consecutive rows and long rows, but not short rows in random order.
         if X.shape[1] * X.itemsize <= SHORT_ROW and t + AHEAD < order.size:
             i = uint64(order[t + AHEAD])
             if i != uint64(order[t]) + uint64(AHEAD):
@@ -147,7 +147,7 @@ def fetch_ahead(X: Any, order: Any, t: Any) -> Any:
                     prefetch(coming, j)
 
     def sparse(X: Any, order: Any, t: Any) -> Any:
-        # Rows in their order would be fetched without asking, but into the place of weights.
+        # The hardware prefetches consecutive rows too, but these evict weights from the cache.
         if t + AHEAD < order.size:
             i = order[t + AHEAD]
             start, stop = uint64(X.indptr[i]), uint64(X.indptr[i + 1])
@@ -155,7 +155,7 @@ def fetch_ahead(X: Any, order: Any, t: Any) -> Any:
                 prefetch(X.values, k)
             for k in range(start, stop, uint64(LINE // X.indices.itemsize)):
                 prefetch(X.indices, k)
-            if stop > start:  # a row that begins within a line ends in one more
+            if stop > start:  # a row that begins within a cache line extends into one more
                 prefetch(X.values, stop - uint64(1))
                 prefetch(X.indices, stop - uint64(1))
 
@@ -230,7 +230,7 @@ def _dots_tile12(W: Any, X: Any, order: Any, t: Any, start: Any, S: Any) -> Any:
             store(S, at, s)
             store(S, at + uint64(8), t4)
 
-    # Vectors of 32 bytes: half of those of 64 would lie across two cache lines.
+    # Vectors of 32 bytes: half of those of 64 would cross two cache lines.
     return doubles if str(W.dtype) == "float64" else singles
 
 
@@ -262,7 +262,7 @@ _dots_tile8, _dots_tile4 = _dots_tile(8), _dots_tile(4)
 
 @verb(**NOGIL)
 def dots(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
-    """Score rows order[t], order[t+1], … of X against every class into S; gives how many rows were scored."""
+    """Score rows order[t], order[t+1], … of X against every class into S; return the number of scored rows."""
 
     def dense(W: Any, X: Any, order: Any, t: Any, S: Any) -> Any:
         width = uint64(W.shape[1])
@@ -340,7 +340,7 @@ def add_columns(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
 
     def dense(W: Any, columns: Any, amounts: Any, count: Any, x: Any) -> Any:
         (values,) = x
-        for c in range(0, count - 1, 2):  # two at a time: the true class and its top rival are the usual case
+        for c in range(0, count - 1, 2):  # two at a time: usually the true class and its top rival
             k0, k1 = uint64(columns[c]), uint64(columns[c + 1])
             a0, a1 = amounts[c], amounts[c + 1]
             for j in range(uint64(values.size)):
@@ -404,13 +404,13 @@ def squared_norm(x: Any) -> Any:
 
 @verb(**VERB)
 def norm_above(x: Any, limit: Any) -> Any:
-    """<x, x> if it may be above the limit; else some number of about its size, 0 only for a row of zeros."""
+    """<x, x> if it may be above the limit; else an approximation, 0 only for a row of zeros."""
 
     def dense(x: Any, limit: Any) -> Any:
         return squared_norm(x)
 
     def sparse(x: Any, limit: Any) -> Any:
-        # Which value goes to which lane costs more than to add them up, and matters only for the last bits of a maximum.
+        # The assignment to lanes costs more than the sum, and matters only for the last bits of a maximum.
         rough = sum_of_squares(x[1])
         return rough if rough * NEARLY <= limit else squared_norm(x)
 

@@ -1,10 +1,10 @@
-"""Rules that also shrink w: ``shrink, tau = step(…)`` does w = shrink w + tau y x.
+"""Rules that also shrink w: ``shrink, tau = step(…)`` and w = shrink w + tau y x.
 
-Shrinking every weight at every update would cost as much as there are features. So w is kept as scale · v: a step changes the
-scale and the v of the features that the example has. A scale that is too small or too large is multiplied into v, at a cost that
-is spread over many updates. ‖w‖² is updated with every step, because such rules ask for it.
+Shrinking every weight at every update would take time proportional to the number of features. So w is stored as scale · v: a step
+changes the scale and the v of the features of the example. A scale that is too small or too large is multiplied into v, which
+happens rarely. ‖w‖² is updated with every step, because such rules need it.
 
-With many classes one scale serves all, unless each class learns against the rest.
+With many classes there is one scale for all, except in one-vs-rest.
 """
 
 import math
@@ -19,7 +19,7 @@ from .multiclass import ALL, ONE_VS_REST, share
 from .rows import add, add_columns, squared_norm
 from .state import DONE, REFUSED, settle_tie
 
-SMALL, LARGE = 1e-10, 1e4  # a scale beyond these is multiplied into v: rounding errors of ‖w‖² grow as w does
+SMALL, LARGE = 1e-10, 1e4  # a scale outside this range is multiplied into v: rounding errors of ‖w‖² grow with w
 
 
 def factor(state: Any, k: Any) -> Any:
@@ -33,7 +33,7 @@ def age_of(state: Any, k: Any) -> Any:
 
 
 def add_up(state: Any, importance: Any) -> Any:
-    """Add the scales in force after an example to their total."""
+    """Add the scales after an example to their total."""
     scales = state.scales
     for k in range(uint64(scales.scale.size)):
         scales.total[k] += importance * scales.scale[k]
@@ -41,7 +41,7 @@ def add_up(state: Any, importance: Any) -> Any:
 
 @verb(**NOGIL)
 def multiply(v: Any, k: Any, factor: Any) -> Any:
-    """Multiply the weights of vector k; gives the sum of their squares afterwards."""
+    """Multiply the weights of vector k by a factor; return the new sum of their squares."""
 
     def vector(v: Any, k: Any, factor: Any) -> Any:
         square = 0.0
@@ -62,7 +62,7 @@ def multiply(v: Any, k: Any, factor: Any) -> Any:
 
 @verb(**NOGIL)
 def clear(v: Any, u: Any, k: Any, total: Any) -> Any:
-    """u -= total v, where there is a u, and v = 0 for vector k."""
+    """u -= total v, if there is a u, and v = 0 for vector k."""
 
     def vector(v: Any, u: Any, k: Any, total: Any) -> Any:
         for j in range(uint64(v.shape[0])):
@@ -81,7 +81,7 @@ def clear(v: Any, u: Any, k: Any, total: Any) -> Any:
 
 @njit(**NOGIL)
 def multiply_in(v: Any, bias: Any, k: Any, scales: Any) -> None:
-    """Make the scale 1 and measure w anew."""
+    """Multiply the scale into v and recompute ‖w‖²."""
     scale = scales.scale[k]
     bias[k] *= scale
     scales.square[k] = multiply(v, k, scale) + bias[k] * bias[k]
@@ -91,7 +91,7 @@ def multiply_in(v: Any, bias: Any, k: Any, scales: Any) -> None:
 
 @njit(**NOGIL)
 def start_over(v: Any, bias: Any, u: Any, u_bias: Any, k: Any, scales: Any) -> None:
-    """w = 0, without forgetting in the average what it was."""
+    """Set w = 0 and keep the average correct."""
     clear(v, u, k, scales.total[k])
     u_bias[k] -= scales.total[k] * bias[k]
     bias[k] = 0.0
@@ -108,7 +108,7 @@ def grown(square: Any, shrink: Any, tau: Any, product: Any, norm: Any) -> Any:
 
 @njit(**NOGIL)
 def rescale(state: Any, scales: Any, k: Any, shrink: Any, square: Any) -> None:
-    """Multiply w_k by `shrink`; `square` is what ‖w_k‖² will be after the step that follows."""
+    """Multiply w_k by `shrink`; `square` is ‖w_k‖² after the following step."""
     drift = 0.0
     if shrink == 0.0:
         start_over(state.v, state.v_bias, state.u, state.u_bias, k, scales)
@@ -133,7 +133,7 @@ def stacked(values: Any) -> Any:
 
 @njit(**VERB)
 def verdict(shrink: Any, tau: Any, square: Any, norm: Any, moved: Any) -> Any:
-    """The number of vectors that shrink and move by tau; `square` is ‖w‖² after that."""
+    """The number of vectors to shrink and to update by tau; `square` is ‖w‖² after the update."""
     if not (shrink >= 0.0 and square < math.inf and norm < math.inf):
         return REFUSED
     return 0 if shrink == 1.0 and tau == 0.0 else moved
@@ -142,12 +142,12 @@ def verdict(shrink: Any, tau: Any, square: Any, norm: Any, moved: Any) -> Any:
 def decide(
     rule: Any, state: Any, settings: Any, k: Any, x: Any, norm: Any, margin: Any, product: Any, importance: Any
 ) -> Any:
-    """Ask the rule about weight vector k, as `loop.decide` describes."""
+    """Call the rule for weight vector k; see `loop.decide`."""
     scales = state.scales
     shrink, tau, square = 1.0, 0.0, 0.0
     if norm == 0.0:
         norm = squared_norm(x) + settings.bias
-    if norm != 0.0:  # an example of zeros cannot move anything
+    if norm != 0.0:  # an example of zeros changes nothing
         shrink, tau = pair_of(rule, margin, norm, scales.square[k], scales.steps[k], importance)
         square = grown(scales.square[k], shrink, tau, product, norm)
     return tau, shrink, norm, verdict(shrink, tau, square, norm, 1)
@@ -156,7 +156,7 @@ def decide(
 def decide_together(
     rule: Any, state: Any, settings: Any, x: Any, true: Any, rival: Any, margin: Any, importance: Any
 ) -> Any:
-    """Ask the rule about the lead of the true class over its rivals, as `loop.decide_together` describes."""
+    """Call the rule for the lead of the true class over its rivals; see `loop.decide_together`."""
     weights, scales = state.weights, state.scales
     columns, amounts = weights.columns, weights.amounts
     norm = squared_norm(x) + settings.bias
@@ -169,7 +169,7 @@ def decide_together(
         size += amounts[c] * amounts[c]
     length = stacked(scales.square)
     asked = settle_tie(product, true < rival, settings.on_zero)
-    if settings.scheme == ALL:  # there the lead, which decides what a mistake is, can have another sign
+    if settings.scheme == ALL:  # the lead, which decides about mistakes, can have another sign in this scheme
         asked = margin
     shrink, tau = pair_of(rule, asked, size * norm, length, scales.steps[0], importance)
     square = grown(length, shrink, tau, product, size * norm)
@@ -182,7 +182,7 @@ def decide_together(
 def move(
     state: Any, settings: Any, x: Any, norm: Any, age: Any, sign: Any, product: Any, first: Any, second: Any
 ) -> Any:
-    """Take the step of the only weight vector, as `loop.move` describes."""
+    """Update the only weight vector; see `loop.move`."""
     weights, scales = state.weights, state.scales
     rescale(weights, scales, 0, second, grown(scales.square[0], second, first, product, norm))
     amount = sign * first / scales.scale[0]
@@ -196,7 +196,7 @@ def move(
 
 
 def move_columns(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: Any) -> Any:
-    """Take the steps of several weight vectors, as `loop.move_columns` describes."""
+    """Update several weight vectors; see `loop.move_columns`."""
     weights, scales = state.weights, state.scales
     columns, amounts, lagged = weights.columns, weights.amounts, weights.lagged
     if settings.scheme == ONE_VS_REST:
@@ -214,7 +214,7 @@ def move_columns(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: 
 
 @njit(**NOGIL)
 def shrink_separately(weights: Any, scales: Any, norm: Any, moved: Any) -> None:
-    """Shrink each class that moves by its own factor, and turn its step into what is added to its v."""
+    """Shrink each class to update by its own factor, and convert its step to the change of its v."""
     for c in range(moved):
         k = uint64(weights.columns[c])
         shrink, own = weights.lagged[c], weights.amounts[c]
@@ -225,7 +225,7 @@ def shrink_separately(weights: Any, scales: Any, norm: Any, moved: Any) -> None:
 
 @njit(**NOGIL)
 def shrink_stacked(weights: Any, scales: Any, norm: Any, moved: Any) -> None:
-    """Shrink all classes alike, and turn the steps of those that move into what is added to their v."""
+    """Shrink all classes by one factor, and convert the steps to the changes of v."""
     shrink = weights.lagged[0]
     for k in range(uint64(scales.scale.size)):
         rescale(weights, scales, k, shrink, shrink * shrink * scales.square[k])

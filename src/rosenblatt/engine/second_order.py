@@ -1,12 +1,12 @@
-"""Rules that keep a variance for every weight: the smaller the variance, the less the weight moves.
+"""Second-order rules with a variance for every weight: weights with a small variance change less.
 
-A step function gives two numbers for an example, ``alpha, beta = step(margin, variance, …)``, which do
+A step function returns two numbers for an example, ``alpha, beta = step(margin, variance, …)``, and the update is
 
     w = w + alpha y Σx        Σ = Σ - beta Σx (Σx)ᵀ
 
-where `variance` is xᵀΣx. Σ is a diagonal, at the cost of a first-order rule, or a whole matrix, at the cost of d² per update.
-With many classes every class has a Σ of its own: the stacked weights of Kesler's construction, their Σ in blocks. The number of
-dimensions of the array Σ selects the code: 1 for the diagonal of one weight vector, 2 for those of several, 3 for whole matrices.
+where `variance` is xᵀΣx. Σ is a diagonal, at the cost of a first-order rule, or a full matrix, at the cost of d² per update.
+With many classes every class has its own Σ: a block of the Σ of the stacked weights of Kesler's construction. The number of
+dimensions of the array Σ selects the code: 1 for the diagonal of one weight vector, 2 for those of several, 3 for full matrices.
 """
 
 import math
@@ -34,7 +34,7 @@ def dimensions(variances: Any) -> int:
 
 @njit(**VERB)
 def verdict(alpha: Any, beta: Any, variance: Any, norm: Any, moved: Any) -> Any:
-    """The number of vectors that move by alpha and whose variances shrink by beta."""
+    """The number of vectors to update by alpha and beta."""
     if not (norm < math.inf and alpha * alpha * variance < math.inf and 0.0 <= beta < math.inf):
         return REFUSED
     return 0 if alpha == 0.0 and beta == 0.0 else moved
@@ -43,11 +43,11 @@ def verdict(alpha: Any, beta: Any, variance: Any, norm: Any, moved: Any) -> Any:
 def decide(
     rule: Any, state: Any, settings: Any, k: Any, x: Any, norm: Any, margin: Any, product: Any, importance: Any
 ) -> Any:
-    """Ask the rule about weight vector k, as `loop.decide` describes."""
+    """Call the rule for weight vector k; see `loop.decide`."""
     weights, variances = state.weights, state.variances
     alpha, beta = 0.0, 0.0
     variance = variance_along(variances, k, x, settings.bias)
-    if variance > 0.0:  # else there is nothing left that could move
+    if variance > 0.0:  # else nothing can change
         alpha, beta = pair_of(rule, margin, variance, importance, 0.0, 0.0)
         if norm == 0.0 and (alpha != 0.0 or beta != 0.0):
             norm = norm_above(x, weights.tally[0].reach - settings.bias) + settings.bias
@@ -57,7 +57,7 @@ def decide(
 def decide_together(
     rule: Any, state: Any, settings: Any, x: Any, true: Any, rival: Any, margin: Any, importance: Any
 ) -> Any:
-    """Ask the rule about the lead of the true class over its rivals, as `loop.decide_together` describes."""
+    """Call the rule for the lead of the true class over its rivals; see `loop.decide_together`."""
     weights, variances = state.weights, state.variances
     columns, amounts = weights.columns, weights.amounts
     alpha, beta, norm, variance = 0.0, 0.0, 0.0, 0.0
@@ -78,13 +78,13 @@ def decide_together(
 def move(
     state: Any, settings: Any, x: Any, norm: Any, age: Any, sign: Any, product: Any, first: Any, second: Any
 ) -> Any:
-    """Take the step of the only weight vector, as `loop.move` describes."""
+    """Update the only weight vector; see `loop.move`."""
     nudge_vector(state.weights, state.variances, 0, sign * first, second, age, x, settings.bias)
     return DONE
 
 
 def move_columns(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: Any) -> Any:
-    """Take the steps of several weight vectors, as `loop.move_columns` describes."""
+    """Update several weight vectors; see `loop.move_columns`."""
     weights, variances = state.weights, state.variances
     for c in range(moved):
         k = uint64(weights.columns[c])
@@ -155,7 +155,7 @@ def shrunk(sigma: Any, shrink: Any, along: Any) -> Any:
 
 @verb(**VERB)
 def nudge(w: Any, u: Any, sigma: Any, amount: Any, lagged: Any, shrink: Any, x: Any) -> Any:
-    """w += amount sigma x, and sigma -= shrink (sigma x)², feature by feature; u as w, by `lagged`, where there is one."""
+    """w += amount sigma x, and sigma -= shrink (sigma x)², by feature; u like w, with `lagged`, if there is a u."""
 
     def dense(w: Any, u: Any, sigma: Any, amount: Any, lagged: Any, shrink: Any, x: Any) -> Any:
         (values,) = x
@@ -232,7 +232,7 @@ def write_row(z: Any, x: Any) -> Any:
 
 @njit(**NOGIL)
 def image(sigma: Any, z: Any, along: Any) -> Any:
-    """along = Σz, row by row of Σ, which is symmetric; gives zᵀΣz."""
+    """along = Σz, by rows of the symmetric Σ; return zᵀΣz."""
     along[:] = 0.0
     for j in range(uint64(z.size)):
         if z[j] != 0.0:
@@ -257,7 +257,7 @@ def take_off(sigma: Any, shrink: Any, along: Any) -> None:
 
 @verb(**VERB)
 def variance_along(variances: Any, k: Any, x: Any, bias: Any) -> Any:
-    """xᵀΣx for weight vector k; whole matrices leave Σx in the scratch space."""
+    """xᵀΣx for weight vector k; for full matrices Σx is stored in the scratch space."""
 
     def vector(variances: Any, k: Any, x: Any, bias: Any) -> Any:
         return weighted_norm(variances.sigma, x) + variances.sigma_bias[k] * bias
@@ -285,7 +285,7 @@ def move_bias(state: Any, variances: Any, k: Any, amount: Any, shrink: Any, age:
 
 @verb(**VERB)
 def nudge_vector(state: Any, variances: Any, k: Any, amount: Any, shrink: Any, age: Any, x: Any, bias: Any) -> Any:
-    """w_k += amount Σx, then Σ -= shrink Σx (Σx)ᵀ; comes after `variance_along` of the same example."""
+    """w_k += amount Σx, then Σ -= shrink Σx (Σx)ᵀ; call it after `variance_along` of the same example."""
 
     def vector(state: Any, variances: Any, k: Any, amount: Any, shrink: Any, age: Any, x: Any, bias: Any) -> Any:
         nudge(state.w, state.u, variances.sigma, amount, age * amount, shrink, x)
@@ -307,7 +307,7 @@ def nudge_vector(state: Any, variances: Any, k: Any, amount: Any, shrink: Any, a
 
 @verb(**NOGIL)
 def add_vector(w: Any, bias: Any, k: Any, amount: Any, along: Any) -> Any:
-    """w_k += amount along, whose first number is the bias's."""
+    """w_k += amount along, whose first entry is that of the bias."""
 
     def vector(w: Any, bias: Any, k: Any, amount: Any, along: Any) -> Any:
         bias[k] += amount * along[0]

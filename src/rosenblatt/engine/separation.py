@@ -2,7 +2,7 @@
 
 All functions take the rows as a tuple (values, indices, starts, target, stacked): the examples as a CSR matrix, or as a dense
 one with no indices, the class of each, and whether the classes are one stacked problem. Weights have one row per block. The
-results are in floating point and prove nothing by themselves; `rosenblatt.theory.exact` checks them.
+results are in floating point and therefore no proof; `rosenblatt.theory.exact` checks them.
 
 A step of Wolfe's algorithm is three calls: `lowest`, `take_in` and `settle`.
 
@@ -83,7 +83,7 @@ def perceptron(rows, epochs, w):
 
 @compiled()
 def lowest(rows, w):
-    """The row with the smallest ⟨z, w⟩, and that number."""
+    """The row z with the smallest ⟨z, w⟩, and that value."""
     values, indices, starts, target, stacked = rows
     blocks = w.shape[0]
     scores = np.empty(blocks)
@@ -120,7 +120,7 @@ def _products(rows, corral, size, w, out):
 
 @compiled()
 def combine(rows, corral, size, weights, w):
-    """Set w to the combination of the rows of a corral."""
+    """Set w to the weighted sum of the rows of a corral."""
     values, indices, starts, target, stacked = rows
     w[:] = 0.0
     for k in range(size):
@@ -218,7 +218,7 @@ def take_in(rows, scale, corral, size, factor, work):
 
 @compiled()
 def settle(rows, scale, careful, nothing, corral, weights, size, factor, work, x):
-    """Move x to the nearest point of the corral's affine hull, dropping rows until it lies inside the convex hull.
+    """Move x to the nearest point of the corral's affine hull, dropping rows until it is inside the convex hull.
 
     Return the new size of the corral. A weight of at most `nothing` counts as 0.
     """

@@ -1,12 +1,11 @@
-"""Lanes: a few numbers that are multiplied and added side by side, in a fixed order.
+"""Lanes: vectors of a few numbers that are multiplied and added in a fixed order.
 
-A compiler that may reorder a sum gives other last bits on other machines, and one that may not leaves the
-vector unit idle. So the order is part of the source: a ``Lanes`` value is one LLVM vector; each lane adds up its own
-terms from first to last, and `total` adds the lanes in a fixed tree. No reassociation, no contraction: the
-same bits on every CPU.
+If the compiler may reorder sums, the last bits differ between machines; if it may not, it does not use the vector unit. So the
+order is part of the source: a ``Lanes`` value is one LLVM vector; each lane sums its terms from first to last, and `total` adds
+the lanes in a fixed tree. No reassociation, no contraction: the same bits on every CPU.
 
-These and the calls of a step (in `codegen`) are the only intrinsics of the engine; `rows` is written with them, everything else
-with `rows`. Each has a twin in plain Python, `in_python`, for ``NUMBA_DISABLE_JIT=1``: there lanes are small arrays.
+These and the calls of a step (in `codegen`) are the only intrinsics of the engine; `rows` uses them, and everything else uses
+`rows`. Each has a plain Python version, `in_python`, for ``NUMBA_DISABLE_JIT=1``, in which lanes are small arrays.
 """
 
 import ctypes
@@ -23,7 +22,7 @@ from numba.extending import register_model
 
 
 def intrinsic(in_python: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Make an intrinsic of Numba from a function that generates its code; without compilation, the plain function instead."""
+    """Make a Numba intrinsic from a function that generates its code; without compilation, use the plain function."""
 
     def decorate(generate: Callable[..., Any]) -> Any:
         if numba.config.DISABLE_JIT:
@@ -228,7 +227,7 @@ def widen(typingctx: Any, lanes: Any) -> Any:
 
 @intrinsic(lambda like: np.zeros(8, like.dtype))
 def slots(typingctx: Any, like: Any) -> Any:
-    """Eight lanes in memory, all zero, of the float type of the array `like`: a lane can be reached by its number."""
+    """Eight lanes in memory, all zero, of the float type of the array `like`; lanes are accessed by number."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         element = _vector(like.dtype, 8).element
@@ -257,7 +256,7 @@ def add_to_slot(typingctx: Any, slots: Any, number: Any, value: Any) -> Any:
 def slots_total(typingctx: Any, slots: Any) -> Any:
     """The sum of the slots, in the order of `total`.
 
-    One by one: loading all eight at once would wait until the last stores have reached the cache.
+    They are loaded one by one: a load of all eight would wait until the last stores have reached the cache.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -272,7 +271,7 @@ def slots_total(typingctx: Any, slots: Any) -> Any:
 
 @intrinsic(lambda array, start: None)
 def prefetch(typingctx: Any, array: Any, start: Any) -> Any:
-    """Ask the memory for the cache line with flat position `start` of a contiguous array; it never faults.
+    """Prefetch the cache line with flat position `start` of a contiguous array; it never faults.
 
     The line is marked as read once, so that it does not push out of the caches what is used again and again: the weights.
     """

@@ -1,8 +1,8 @@
-"""The state of a run: one record with named fields, made here and read here.
+"""The state of a run: one record with named fields.
 
-Handing an array to a compiled function costs 0.2 µs, too much for one example with the twenty arrays of a run. So the model keeps
-one record that holds the address and the shape of every array, and passes the address of that record. `unpack` turns it back into
-named tuples of arrays. The weights are passed beside it because their type (float type, number of dimensions) selects the code.
+Passing an array to a compiled function costs 0.2 µs, too much for one example with the twenty arrays of a run. So the model has
+one record with the address and the shape of every array, and passes the address of that record. `unpack` converts it to named
+tuples of arrays. The weights are passed separately because their type (float type, number of dimensions) selects the code.
 """
 
 from collections.abc import Mapping
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from .jit import NOGIL, verb
 from .simd import pointer
 
-# Why a pass returned.
+# Return codes of a pass.
 DONE, BAD_VALUE, LOG_FULL, RUN_REACHED, OUT_OF_SCALE = range(5)
 
 UPDATE, POSITIVE, KEEP = range(3)
 ON_ZERO = {"update": UPDATE, "positive": POSITIVE, "keep": KEEP}
-"""What a margin of exactly 0 is: a mistake, a right answer for the positive class, or a right answer."""
+"""Meaning of a margin of exactly 0: a mistake, correct for the positive class only, or correct."""
 
 TINY = 5e-324
 
 REFUSED = -1
-"""Number of weight vectors to move when the answer of the rule cannot be used."""
+"""Number of weight vectors to update if the result of the rule is invalid."""
 
 
 def _record(fields: list[tuple[str, Any]]) -> np.dtype[Any]:
@@ -37,10 +37,10 @@ _COUNTS = ("position", "examples", "mistakes", "updates", "run", "goal", "logged
 _SUMS = ("loss", "steps", "shift", "age", "reach")
 
 COUNTERS = _record([(name, np.int64) for name in _COUNTS] + [(name, np.float64) for name in _SUMS])
-"""The numbers that a run counts.
+"""The counters of a run.
 
 position
-    Place in the visiting order.
+    Position in the visiting order.
 examples, mistakes, updates
     Totals of the run.
 run, goal
@@ -56,7 +56,7 @@ shift
 age
     Σ of the weights of the examples.
 reach
-    The largest ‖x‖² that moved the weights.
+    The largest ‖x‖² of the examples that changed the weights.
 """
 
 
@@ -66,18 +66,18 @@ class State(NamedTuple):
     Attributes
     ----------
     w, bias
-        The weights that scores are computed with.
+        The weights used for scores.
     v, v_bias
-        What steps are added to: the weights themselves, their logarithms (Winnow), or the Δ of a batch.
+        The arrays to which steps are added: the weights, their logarithms (Winnow), or the Δ of a batch.
     u, u_bias
-        Σ age · step, from which the average follows; empty when no average is kept. The age of a step is the number of
-        examples before it, each counted by its weight.
+        Σ age · step, used to compute the average; empty without an average. The age of a step is the number of
+        examples before it, counted by weight.
     tally
         An array with one record of type `COUNTERS`, which Python reads and writes as `counters`.
     scores
         The scores of the last example, before it was learned.
     log_rows, log_ages, log_steps
-        The updates in order: row, age, step for each weight vector; empty when no log is kept.
+        The updates in order: row, age, step for each weight vector; empty without a log.
     tile, columns, amounts, lagged
         Scratch space for many classes: the scores of a tile of rows, and the shares of one update.
     """
@@ -100,12 +100,12 @@ class State(NamedTuple):
 
     @property
     def counters(self) -> Any:
-        """The numbers that the run counts, a record of type `COUNTERS`; compiled code uses ``tally[0]``."""
+        """The counters of the run, a record of type `COUNTERS`; compiled code uses ``tally[0]``."""
         return self.tally[0]
 
 
 class Scales(NamedTuple):
-    """The extra arrays of weights that are kept as scale · v, each with one number per weight vector.
+    """The extra arrays of weights that are stored as scale · v, each with one number per weight vector.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Scales(NamedTuple):
     steps
         The number of steps taken.
     total
-        Σ of the scales in force after each example, each counted by its weight: what `age` is to weights without a scale.
+        Σ of the scales after each example, weighted by the examples; it corresponds to `age` of weights without a scale.
     """
 
     scale: NDArray[np.float64]
@@ -131,11 +131,11 @@ class Variances(NamedTuple):
     Attributes
     ----------
     sigma
-        The diagonal of Σ in the shape of the weights; or whole matrices (vectors, features + 1, features + 1), the bias first.
+        The diagonal of Σ in the shape of the weights; or full matrices (vectors, features + 1, features + 1), the bias first.
     sigma_bias
         The variances of the biases, for a diagonal.
     scratch
-        Scratch space for Σx of each vector and for x, for whole matrices.
+        Scratch space for Σx of each vector and for x, for full matrices.
     """
 
     sigma: NDArray[np.float64]
@@ -144,27 +144,27 @@ class Variances(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What does not change during a run."""
+    """Constants of a run."""
 
     target: float
-    """An example whose margin is above this is left alone."""
+    """Examples with a larger margin are skipped."""
     bias: float
     """1 with a bias feature, else 0."""
     on_zero: int
     scheme: int
     link: int
     needs_norm: int
-    """Whether the rule asks for ‖x‖²."""
+    """Whether the rule needs ‖x‖²."""
 
 
 class Asked(NamedTuple):
-    """A step function as a loop sees it: its address and its hyperparameters."""
+    """The address of a step function and its hyperparameters."""
 
     address: int
     params: NDArray[Any]
 
 
-# ---- kinds of rules: the class of a state says which ----
+# ---- kinds of rules: one class of states for each ----
 
 
 class Additive(NamedTuple):
@@ -188,7 +188,7 @@ class Diagonal(NamedTuple):
 
 
 class Full(NamedTuple):
-    """The state of second-order rules with whole matrices of variances."""
+    """The state of second-order rules with full covariance matrices."""
 
     weights: State
     variances: Variances
@@ -224,7 +224,7 @@ RUN = _record([*((name, _ARRAY) for name in _ARRAYS), ("step", np.int64), ("sett
 
 
 def make_run(arrays: Mapping[str, Any], step: int, settings: Settings) -> NDArray[Any]:
-    """Make the record of a run; it is valid as long as the arrays are kept."""
+    """Make the record of a run; it is valid as long as the arrays exist."""
     run = np.zeros(1, RUN)
     for name, array in arrays.items():
         columns = array.shape[-1] if array.ndim > 1 else 1
@@ -243,7 +243,7 @@ def since(counters: Any, before: Any) -> Any:
 
 
 def counts_and_sums(state: State) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The integers and the floats of the counters as two arrays that share their memory, as model files hold them."""
+    """The integers and the floats of the counters as two arrays that share their memory, as stored in model files."""
     numbers = state.tally.view(np.int64)
     return numbers[: len(_COUNTS)], numbers[len(_COUNTS) :].view(np.float64)
 
@@ -284,7 +284,7 @@ def weights_like(entry: Any, w: Any, dtype: Any) -> Any:
 
 @njit(**NOGIL)
 def records(address: Any, dtype: Any) -> Any:
-    """An array with the one record at an address; a record itself would be copied when it is returned."""
+    """An array with the one record at an address; a returned record would be a copy."""
     return carray(pointer(address), (1,), dtype)
 
 
@@ -345,7 +345,7 @@ def unpack(address: Any, w: Any, kind: Any) -> Any:
 
 @njit(**NOGIL)
 def settle_tie(margin: Any, first: Any, on_zero: Any) -> Any:
-    """The margin as the rule sees it: a tie that counts as correct becomes the smallest positive number."""
+    """The margin for the rule: a tie that counts as correct becomes the smallest positive number."""
     if margin == 0.0 and (on_zero == KEEP or (on_zero == POSITIVE and first)):
         return TINY
     return margin

@@ -1,1 +1,1 @@
-"""What scikit-learn sees: fit, partial_fit, predict, parameters, certificates, exports."""
+"""The scikit-learn interface: fit, partial_fit, predict, parameters, certificates, exports."""

@@ -1,7 +1,7 @@
-"""The coat over the core model that scikit-learn knows: fitting, streams, predictions, fitted attributes.
+"""The scikit-learn interface of a linear model: fitting, streams, predictions, fitted attributes.
 
 A learner is a dataclass: its fields are its parameters. ``class Perceptron(OnlineParameters, LinearClassifier, step=step)``
-is all it takes to turn a step function into an estimator.
+turns a step function into an estimator.
 """
 
 from collections.abc import Callable
@@ -15,8 +15,7 @@ from rosenblatt.model.matrix import Table
 from rosenblatt.model.scores import predicted_classes
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, smallest_margin, train
-from rosenblatt.training.order import VisitingOrder, random_state
-from rosenblatt.training.schedule import Schedule
+from rosenblatt.training.schedule import Schedule, VisitingOrder, random_state
 
 from .bases import bases
 from .certificate import Finishing, warn_of_last_epoch
@@ -37,23 +36,23 @@ MANY_LABELS = 65_536
 
 
 class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
-    """A classifier with one weight for each feature and class. Subclasses are dataclasses whose fields are the parameters.
+    """Classifier with one weight for each feature and class. Subclasses are dataclasses whose fields are the parameters.
 
     Notes
     -----
-    The class statement takes:
+    Keyword arguments of the class statement:
 
     step : callable
-        The learning rule: ``step(margin, [sq_norm,] *hyperparameters) -> tau``, or, of second order,
+        The learning rule: ``step(margin, [sq_norm,] *hyperparameters) -> tau``, or, for a second-order rule,
         ``step(margin, variance, weight, *hyperparameters) -> alpha, beta``.
     readout : {"last", "average", "vote"}, default="last"
-        What predictions are made from.
+        The weights used for predictions.
     target : float, default=inf
-        Examples whose margin is above it are left alone without asking `step`.
+        Examples with a larger margin are skipped without calling `step`.
     constant_step : str, default=None
-        The parameter that is the size of every step, if all are of one size: the theorem's bound speaks of such rules.
+        The parameter that is the size of every step, if all steps have the same size; the mistake bound holds for such rules.
     streams : bool, default=True
-        Whether examples can be learned as they come (`partial_fit`, `learn_one`).
+        Whether the learner can learn from a stream (`partial_fit`, `learn_one`).
     """
 
     # ---- fit ----
@@ -66,7 +65,7 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
         intercept_init: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn from all examples, for as many epochs as it takes.
+        """Learn from all examples, in several epochs.
 
         Parameters
         ----------
@@ -79,7 +78,7 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
         intercept_init : float or array of shape (n_weight_vectors,), default=None
             Intercepts to start from.
         sample_weight : array of shape (n_examples,), default=None
-            How much each example counts; 0 is as if it were absent.
+            Weight of each example; an example of weight 0 is ignored.
 
         Returns
         -------
@@ -120,7 +119,7 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
             warn_of_last_epoch(self, stacklevel=4)
 
     def _passes(self, model: Model, block: Block) -> BlockPasses:
-        """The epochs of `fit`: over one block, of which some examples are held out with `early_stopping`."""
+        """The epochs of `fit` over one block; `early_stopping` holds out some of its examples."""
         schedule, seed, held_out = Schedule.of(self, seed=0, holdout=0.0), getattr(self, "random_state", 0), None
         if getattr(self, "early_stopping", False):
             seed = random_state(seed)
@@ -132,11 +131,11 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
     def _train(
         self, model: Model, passes: BlockPasses, history: History, on_epoch: Callable[[History], None] | None = None
     ) -> History:
-        """Run the epochs: plain online passes unless a learner replaces this."""
+        """Run the epochs. Learners override this if they do more than online passes."""
         return train(model, passes, history, on_epoch=on_epoch)
 
     def _split(self, y: Codes, rng: np.random.RandomState) -> Codes:
-        """The examples to hold out: `validation_fraction` of each class."""
+        """Numbers of the examples to hold out: `validation_fraction` of each class."""
         from sklearn.model_selection import StratifiedShuffleSplit
 
         splitter = StratifiedShuffleSplit(1, test_size=self.validation_fraction, random_state=rng.randint(2**31 - 1))
@@ -144,7 +143,7 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
         return held_out
 
     def _start(self, model: Model, coef_init: Any, intercept_init: Any) -> None:
-        """Starting weights: given, or those of the last fit with `warm_start`."""
+        """Set the starting weights: the given ones, or those of the last fit with `warm_start`."""
         if coef_init is None and intercept_init is None:
             before = getattr(self, "model_", None) if self.warm_start else None
             if before is None:
@@ -176,7 +175,7 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
         model.start_from(coef.reshape(shape), intercept.reshape(shape[0]))
 
     def _weights(self, sample_weight: Any, X: Any, class_weights: Any) -> Floats:
-        """One number for each example, its own weight times that of its class; none at all where all count the same."""
+        """Weight of each example, its own times that of its class; an empty array if all are 1."""
         if sample_weight is None and class_weights is None:
             return _NO_WEIGHT
         from sklearn.utils.validation import _check_sample_weight
@@ -192,7 +191,7 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
         return np.ascontiguousarray(weight)
 
     def _name_features(self, model: Model) -> None:
-        """Let dicts with the columns' names be used after a frame was learned."""
+        """After fitting a frame, accept dicts with the names of its columns."""
         names = getattr(self, "feature_names_in_", None)
         if names is not None and model.features is None:
             model.features = {str(name): number for number, name in enumerate(names)}
@@ -203,18 +202,18 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn examples in the order received, once.
+        """Learn the examples once, in the given order.
 
         Parameters
         ----------
         X : array, frame or CSR matrix of shape (n_examples, n_features)
             The examples.
         y : array of shape (n_examples,)
-            Their labels. A class never seen before takes part from its first example on.
+            Their labels. A new class takes part from its first example on.
         classes : array, default=None
-            Classes to begin with, in sorted order; only needed to fix that order.
+            Classes to start with, in sorted order; only needed to fix the order of `classes_`.
         sample_weight : array of shape (n_examples,), default=None
-            How much each example counts.
+            Weight of each example.
 
         Returns
         -------
@@ -262,16 +261,16 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         x : dict or 1-D array
-            Features by name, with new names at any time, or all features in their order.
+            Features by name (new names may appear at any time), or all features in order.
         y : label
-            The true class; one never seen before is added.
+            The true class; a new class is added.
         sample_weight : float, default=1.0
-            How much the example counts.
+            Weight of the example.
 
         Returns
         -------
         label or None
-            The prediction made before learning; None before any label was seen.
+            The prediction made before learning; None before the first label.
         """
         if self.class_weight is not None:
             self._check_stream_weights()
@@ -288,14 +287,14 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
         return guess
 
     def predict_one(self, x: Any) -> Any:
-        """The class of one example, a dict or a 1-D array; None before any label was seen."""
+        """Predict the class of one example, a dict or a 1-D array; None before the first label."""
         model = getattr(self, "model_", None)
         return None if model is None else model.predict_one(x)
 
     # ---- predict ----
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """The scores: one for each example with two classes, else one for each example and class."""
+        """Scores of the examples: one for each example with two classes, else one for each example and class."""
         from sklearn.utils.validation import validate_data
 
         model = self._fitted()
@@ -306,7 +305,7 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class with the highest score; at a score of exactly 0 the second of two, in a tie the first of many."""
+        """Predict the class with the highest score; at a score of exactly 0 the second of two, in a tie the first."""
         scores, classes = self.decision_function(X), self.classes_
         return classes[predicted_classes(scores.reshape(len(scores), -1), classes.size)]
 
@@ -338,12 +337,12 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes: sorted after `fit`, in the order of their arrival on a stream."""
+        """The classes: sorted after `fit`, in order of first appearance on a stream."""
         return np.array(self._attribute("classes_").classes)
 
     @property
     def coef_(self) -> NDArray[Any]:
-        """The weights, one row for each weight vector: one for two classes, else one for each class."""
+        """The weights: one row for two classes, else one row for each class."""
         return self._attribute("coef_").coef()[0]
 
     @property
@@ -353,17 +352,17 @@ class LinearClassifier(Finishing, Exports, ClassifierMixin, BaseEstimator):
 
     @property
     def mistakes_(self) -> int:
-        """How many mistakes were made in all while learning."""
+        """Total number of mistakes during learning."""
         return int(self._attribute("mistakes_").state.counters.mistakes)
 
     @property
     def updates_(self) -> int:
-        """How many examples changed the weights."""
+        """Number of examples that changed the weights."""
         return int(self._attribute("updates_").state.counters.updates)
 
     @property
     def examples_(self) -> int:
-        """How many examples were looked at, each epoch counted."""
+        """Number of examples visited, in all epochs."""
         return int(self._attribute("examples_").state.counters.examples)
 
 
@@ -375,7 +374,7 @@ def _line_of_epoch(history: History) -> None:
 
 
 def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
-    """The distinct labels in sorted order, and for each example the number of its label."""
+    """Distinct labels in sorted order, and the number of each example's label."""
     kinds = sorted({type(label).__name__ for label in y.tolist()}) if y.dtype == object else []
     if len(kinds) > 1:
         raise ValueError(
@@ -383,7 +382,7 @@ def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
             "instance with y.astype(str)."
         )
     if y.dtype.kind in "iu" and y.size and int(y.max()) - int(y.min()) < MANY_LABELS:
-        lowest = y.min()  # small whole numbers are counted, which is faster than sorting them
+        lowest = y.min()  # for small integers counting is faster than sorting
         present = np.bincount((y - lowest).astype(np.int64)) > 0
         return np.flatnonzero(present).astype(y.dtype) + lowest, (np.cumsum(present) - 1)[y - lowest]
     if y.dtype.kind not in "bU":

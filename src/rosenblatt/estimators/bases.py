@@ -1,7 +1,7 @@
-"""The base classes of every estimator: scikit-learn's, or plain ones in a process that fits no estimator.
+"""The base classes of all estimators: those of scikit-learn, or simple ones in a process that fits no estimator.
 
 Importing scikit-learn takes longer than training on a small file. The command line needs only the parameters of a learner, their
-checks and its rule, so it calls `without_sklearn` before it loads one.
+checks and its rule, so it calls `without_sklearn` before it loads a learner.
 """
 
 import dataclasses
@@ -13,18 +13,18 @@ _plain = False
 
 
 def without_sklearn() -> None:
-    """Give the learners that are loaded from now on plain base classes, unless scikit-learn is loaded already."""
+    """Use simple base classes for learners that are loaded later, unless scikit-learn is already loaded."""
     global _plain  # noqa: PLW0603 - one choice for the whole process
     _plain = True
 
 
 def with_sklearn() -> None:
-    """Undo `without_sklearn`, for a command that fits estimators. Must come before a learner is loaded."""
+    """Undo `without_sklearn`, for a command that fits estimators. Call it before a learner is loaded."""
     importlib.import_module("sklearn.base")
 
 
 def bases() -> tuple[type, type]:
-    """The mixin and the base class of every estimator."""
+    """Return the mixin and the base class of all estimators."""
     if _plain and "sklearn.base" not in sys.modules:
         return _PlainMixin, _PlainEstimator
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -33,12 +33,12 @@ def bases() -> tuple[type, type]:
 
 
 class _PlainMixin:
-    """Stands for `sklearn.base.ClassifierMixin`."""
+    """Replacement of `sklearn.base.ClassifierMixin`."""
 
 
 class _PlainEstimator:
-    """Stands for `sklearn.base.BaseEstimator`: the parameters by name, and nothing about fitting."""
+    """Replacement of `sklearn.base.BaseEstimator` with `get_params` only."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name."""
+        """Return the parameters by name."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What a learner is made of: its step function, its parameters, and the core model that follows from them."""
+"""The parts of a learner: its step function, its parameters, and the core model made from them."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from .parameters import Declared
 
 
 class _Absent:
-    """Takes the place of a method that a learner does not have."""
+    """Replacement of a method that a learner does not have."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -24,14 +24,14 @@ class _Absent:
 
 
 class Blueprint(Declared):
-    """What the class statement of a learner and its parameters say; `LinearClassifier` describes the class statement."""
+    """The settings in the class statement of a learner, described in `LinearClassifier`, and its parameters."""
 
     _step: ClassVar[Callable[..., Any]]
     _readout: ClassVar[str] = "last"
     _target_margin: ClassVar[float] = float("inf")
     _constant_step: ClassVar[str | None] = None
 
-    # Parameters that a subclass has as fields; some have only a part of them.
+    # Parameters that subclasses have as fields; some learners have only part of them.
     max_iter: int
     class_weight: Any
     warm_start: bool
@@ -75,18 +75,18 @@ class Blueprint(Declared):
     # ---- the rule ----
 
     def _params(self) -> tuple[float, ...]:
-        """The numbers that the step function takes after margin and squared norm."""
+        """Values of the step function's hyperparameters."""
         return tuple(float(getattr(self, name)) for name in step_parameters(self._step))
 
     def _target(self) -> float:
-        """The margin above which an example is left alone."""
+        """The margin above which an example is skipped."""
         return self._target_margin
 
     def _link(self) -> str:
         return "identity"
 
     def _initial_variance(self) -> float:
-        """What the variances of a second-order rule start from."""
+        """Initial value of the variances of a second-order rule."""
         return 1.0
 
     def _rule(self) -> Rule:
@@ -114,7 +114,7 @@ class Blueprint(Declared):
     # ---- checks ----
 
     def _check_can_move(self, model: Model) -> None:
-        """`on_zero="keep"` from zero weights never makes a mistake, so it would never learn anything."""
+        """Refuse `on_zero="keep"` with zero weights: it would never make a mistake, and so never learn."""
         if self.on_zero == "keep" and model.rule.target <= 0 and not model.state.w.any() and not model.state.bias.any():
             raise ValueError(
                 f'on_zero="keep" of {type(self).__name__} needs starting weights other than 0, because from 0 every score is 0 '

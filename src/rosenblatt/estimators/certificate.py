@@ -1,4 +1,4 @@
-"""The end of a training run: fitted attributes and the certificate, which says what the run has proved."""
+"""The end of a training run: the fitted attributes and the certificate of what the run has proved."""
 
 import math
 import warnings
@@ -27,12 +27,12 @@ class Finishing(Blueprint):
         Parameters
         ----------
         model, history
-            What was trained, and how.
+            The trained model and its history.
         lead : float or None
-            The smallest margin of the last weights over all training examples, of which some may be held out; None where the
-            examples cannot be visited once more.
+            The smallest margin of the last weights over all training examples, including held-out ones; None if the examples
+            cannot be visited again.
         verify : tuple or None
-            All examples and their labels, for a check without rounding errors where a margin is very small.
+            All examples and their labels, for a check without rounding errors if a margin is very small.
         """
         epochs = history.epochs
         self.model_ = model
@@ -55,7 +55,7 @@ class Finishing(Blueprint):
         self.converged_ = certificate.status == "separable"
 
     def _certificate(self, model: Model, history: History, lead: float) -> "RunCertificate":
-        """What the run has proved; `lead` is the smallest margin of the last weights."""
+        """Make the certificate; `lead` is the smallest margin of the last weights."""
         from rosenblatt.theory.run import RunCertificate
 
         state, scheme = model.state, model.rule.multiclass
@@ -85,7 +85,7 @@ class Finishing(Blueprint):
         )
 
     def _mistake_bound(self, radius: float, margin: float, history: History) -> float | None:
-        """The theorem's bound for rules with steps of one size: on mistakes, or on updates where the rule asks for a margin."""
+        """Bound for rules with a constant step size: on mistakes, or on updates if the rule requires a margin."""
         if self._constant_step is None:
             return None
         from rosenblatt.theory import bounds

@@ -1,4 +1,4 @@
-"""No half-fitted estimators."""
+"""Restore an estimator when fitting fails."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 @contextlib.contextmanager
 def as_before_on_failure(estimator: Any) -> Iterator[None]:
-    """Put all attributes back if something goes wrong: an estimator is never half-fitted."""
+    """Restore all attributes after an exception, so that an estimator is never partly fitted."""
     before = dict(vars(estimator))
     try:
         yield

@@ -1,4 +1,4 @@
-"""A learning rule of one's own."""
+"""Custom learning rules."""
 
 import dataclasses
 import inspect
@@ -21,22 +21,21 @@ def rule(*, readout: str = "last", target: float = ...) -> Callable[[Step], type
 
 
 def rule(step: Step | None = None, /, *, readout: str = "last", target: float = float("inf")) -> Any:
-    """Turn a step function into an estimator that learns by it, at compiled speed.
+    """Turn a step function into an estimator. The function is compiled.
 
     Parameters
     ----------
     step : callable
         ``step(margin, [sq_norm,] *hyperparameters) -> tau``. `margin` is y·score, or with many classes the lead of the true
-        class over its best rival; `sq_norm` is how much a unit step adds to that margin (for two classes ‖x‖², the bias feature
-        included). It gives the size of the step, 0 for none. Its other arguments are numbers and become parameters
-        of the estimator; each needs a default. It may use `math`, `numpy` and functions of its own kind. With the arguments
-        ``(margin, variance, weight, …)`` it gives ``alpha, beta`` for w + alpha y Σx and Σ - beta Σx(Σx)ᵀ, with
-        ``(margin, sq_norm, w_sq_norm, steps, weight, …)`` it gives ``shrink, tau`` for shrink w + tau y x.
+        class over its best rival; `sq_norm` is the change of that margin by a unit step (for two classes ‖x‖², including the bias
+        feature). It returns the size of the step, 0 for none. Its other arguments are numbers and become parameters of the
+        estimator; each needs a default. It may use `math`, `numpy` and other functions that Numba can compile. With the arguments
+        ``(margin, variance, weight, …)`` it returns ``alpha, beta`` for w + alpha y Σx and Σ - beta Σx(Σx)ᵀ, with
+        ``(margin, sq_norm, w_sq_norm, steps, weight, …)`` it returns ``shrink, tau`` for shrink w + tau y x.
     readout : {"last", "average", "vote"}, default="last"
-        What predictions are made from.
+        The weights used for predictions.
     target : float, default=inf
-        Examples whose margin is above it are left alone without asking `step`, which is faster where `step` would say 0
-        anyway.
+        Examples with a larger margin are skipped without calling `step`, which is faster if `step` would return 0 for them.
 
     Returns
     -------
@@ -65,7 +64,7 @@ def _estimator(step: Step, readout: str, target: float) -> type[LinearClassifier
     if readout == "vote" and (is_second_order(step) or is_shrinking(step)):
         raise ValueError(
             f"`readout` of a rule that keeps variances or shrinks w must be 'last' or 'average'; got 'vote' for "
-            f"`{step.__name__}`. Its weights are no sum of examples, which a vote replays."
+            f"`{step.__name__}`. A vote needs weights that are a sum of examples."
         )
     parameters = inspect.signature(step).parameters
     defaults: dict[str, float] = {}
@@ -77,11 +76,11 @@ def _estimator(step: Step, readout: str, target: float) -> type[LinearClassifier
                 f"Write `{name}=1.0`."
             )
         defaults[name] = parameters[name].default
-    summary = inspect.getdoc(step) or f"Learns by the rule `{step.__name__}`."
+    summary = inspect.getdoc(step) or f"Learner with the custom rule `{step.__name__}`."
     namespace: dict[str, Any] = {"__doc__": f"{summary}\n\n{{parameters}}", "_target": lambda self: float(target)}
     namespace |= {"__annotations__": dict.fromkeys(defaults, float), **defaults}
     namespace |= {"__module__": step.__module__, "__qualname__": step.__qualname__}
-    step.__qualname__ += "._step"  # the name now stands for the class, under which a pickle finds the function
+    step.__qualname__ += "._step"  # the name now refers to the class; pickle finds the function under this one
     made = types.new_class(
         step.__name__,
         (OnlineParameters, LinearClassifier),

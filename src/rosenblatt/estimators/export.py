@@ -1,4 +1,4 @@
-"""Ways out: a model file, a scikit-learn model, an ONNX graph."""
+"""Exports: a model file, a scikit-learn model, an ONNX graph."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -10,30 +10,30 @@ if TYPE_CHECKING:
 
 
 class Exports:
-    """What a fitted estimator can be turned into."""
+    """Conversions of a fitted estimator."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, whole or not at all; `rosenblatt.load` reads it back.
+        """Write the model to a file, which `rosenblatt.load` reads.
 
         Parameters
         ----------
         path : str or path
-            The file. What stands there is replaced only when the new one is complete and on disk.
+            The file. An existing file is replaced only when the new one is complete and on disk.
         """
         from rosenblatt.model_file import save
 
         save(self, path)
 
     def to_sklearn(self) -> Any:
-        """A fitted `sklearn.linear_model.SGDClassifier` with the same weights, classes and predictions.
+        """Return a fitted `sklearn.linear_model.SGDClassifier` with the same weights, classes and predictions.
 
-        At a score of exactly 0 scikit-learn takes the first of two classes and this library the second; the intercept is
-        raised by the smallest possible amount, so that both take the second.
+        At a score of exactly 0 scikit-learn predicts the first of two classes and this library the second. The intercept is
+        raised by the smallest possible amount, so that both predict the second.
 
         Returns
         -------
         SGDClassifier
-            It can go on learning with its own `partial_fit`.
+            It can continue to learn with its `partial_fit`.
         """
         from sklearn.linear_model import SGDClassifier
 
@@ -51,7 +51,7 @@ class Exports:
         return model
 
     def to_onnx(self) -> "ModelProto":
-        """An ONNX graph with the same predictions.
+        """Return an ONNX graph with the same predictions.
 
         Its input `X` is a matrix of the float type of the weights; its outputs are `label`, one class for each row, and
         `scores`, those of `decision_function`, one column for two classes. Needs the package `onnx`
@@ -87,7 +87,7 @@ class Exports:
         if classes.size > 2:
             nodes.append(helper.make_node("ArgMax", ["scores"], ["chosen"], axis=1, keepdims=0))
         else:
-            # The second class from a score of 0 on; a model that has seen one class has no second.
+            # Scores of at least 0 predict the second class; a model that has seen only one class has none.
             zero = np.zeros(1, coef.dtype) if classes.size == 2 else np.full(1, np.inf, coef.dtype)
             constants += [numpy_helper.from_array(zero, "zero"), numpy_helper.from_array(np.array([1]), "axis")]
             nodes += [
@@ -107,13 +107,13 @@ class Exports:
         return made
 
     def _linear(self, method: str) -> tuple[Any, Any, Any]:
-        """Weights, intercepts and classes of a fitted model that has them."""
+        """Return weights, intercepts and classes, or raise an error if the model has no weight vectors."""
         fitted: Any = self
         classes = fitted.classes_
         linear = hasattr(self, "coef_")
         if not linear or len(fitted.coef_) != (classes.size if classes.size > 2 else 1):
             raise ValueError(
-                f"`{method}` needs a model with one weight vector for each class; {type(self).__name__} has none, being a "
-                f"{'committee that votes' if linear else 'sum over examples'}. Train an AveragedPerceptron instead."
+                f"`{method}` needs a model with one weight vector for each class; {type(self).__name__} is a "
+                f"{'committee of perceptrons' if linear else 'sum over examples'}. Train an AveragedPerceptron instead."
             )
         return fitted.coef_, fitted.intercept_, classes

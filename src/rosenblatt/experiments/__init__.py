@@ -1,4 +1,4 @@
-"""Small experiments on what the theorems say, each a function that returns numbers; `rosenblatt.plots` draws them."""
+"""Small experiments on the theorems, each a function that returns numbers; `rosenblatt.plots` draws them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`CONTENDERS` when it is first used."""
+    """Compute `CONTENDERS` on first use."""
     if name != "CONTENDERS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .comparison import CONTENDERS

@@ -1,4 +1,4 @@
-"""What the experiments ask of their arguments."""
+"""Checks of the arguments of the experiments."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def check_count(name: str, value: Any, hint: str, least: int = 1) -> int:
-    """A whole number that is large enough."""
+    """Check that a value is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"`{name}` must be a whole number of at least {least}; got {value!r}. {hint}")
     return int(value)
 
 
 def whole_numbers(name: str, values: ArrayLike, hint: str) -> NDArray[np.int64]:
-    """A list of whole numbers of at least 1."""
+    """Check a list of whole numbers of at least 1."""
     numbers = np.atleast_1d(np.asarray(values))
     if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu" or (numbers < 1).any():
         raise ValueError(f"`{name}` must be a list of whole numbers of at least 1; got {values!r}. {hint}")
@@ -22,7 +22,7 @@ def whole_numbers(name: str, values: ArrayLike, hint: str) -> NDArray[np.int64]:
 
 
 def signs(y: ArrayLike) -> NDArray[np.float64]:
-    """Two labels as -1 and +1, the larger one positive."""
+    """Two labels as -1 and +1; the larger one is positive."""
     labels = np.asarray(y)
     classes = np.unique(labels)
     if len(classes) != 2:

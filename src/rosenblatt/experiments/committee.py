@@ -1,7 +1,7 @@
-"""The committee problem: p experts vote, the majority of a hidden panel of k is always right. Who finds the panel?
+"""The committee problem: p experts vote, the majority of a hidden panel of k is always right, and the panel is to be found.
 
-The perceptron makes at most pk mistakes, Winnow with the rate 1/k at most 2k² ln(p/k): the one pays for every expert,
-the other for the logarithm of their number.
+The perceptron makes at most pk mistakes, Winnow with the rate 1/k at most 2k² ln(p/k): the first bound is linear in the number
+of experts, the second logarithmic.
 """
 
 from collections.abc import Iterator
@@ -18,19 +18,19 @@ from ._checks import check_count, whole_numbers
 Votes = NDArray[np.int8]
 
 CHUNK_NUMBERS = 4_000_000
-"""So many votes are held as floats at once."""
+"""Number of votes that are held as floats at once."""
 
 
 @dataclass(frozen=True)
 class CommitteeProblem:
-    """A hidden panel, and as many rounds of votes as one likes.
+    """A hidden panel and a stream of votes.
 
     Parameters
     ----------
     experts : int
-        p, how many vote; at least 1.
+        p, the number of experts; at least 1.
     panel : int
-        k, odd and at most p: how many of them decide by majority.
+        k, odd and at most p: the size of the panel, whose majority decides.
     random_state : int, default=0
         Seed of the panel and of the votes.
     """
@@ -40,7 +40,7 @@ class CommitteeProblem:
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        committee_winnow(self.experts, self.panel)  # refuses a panel that can tie
+        committee_winnow(self.experts, self.panel)  # raises an error for a panel that can tie
 
     @property
     def members(self) -> NDArray[np.int64]:
@@ -49,28 +49,28 @@ class CommitteeProblem:
         return np.sort(rng.choice(self.experts, self.panel, replace=False))
 
     def chunks(self, examples: int, chunk: int | None = None) -> Iterator[tuple[Votes, Votes]]:
-        """Rounds of votes, some at a time, so that a hundred thousand experts fit into memory.
+        """Generate rounds of votes in chunks, so that a hundred thousand experts fit into memory.
 
         Parameters
         ----------
         examples : int
-            How many rounds in all.
+            Total number of rounds.
         chunk : int or None, default=None
-            How many at a time; None: as many as four million votes. The votes are the same whatever it is.
+            Number of rounds per chunk; None: about four million votes. It does not change the votes.
 
         Yields
         ------
         X : int8 array of shape (rounds, experts)
-            Votes, -1 or +1, each by the toss of a coin.
+            Random votes, -1 or +1 with equal probability.
         y : int8 array of shape (rounds,)
-            What the majority of the panel says.
+            The majority of the panel.
         """
         rng = np.random.default_rng((self.random_state, 1))
         members = self.members
         size = (
             max(1, CHUNK_NUMBERS // self.experts) if chunk is None else check_count("chunk", chunk, "Rounds at a time.")
         )
-        width = 8 * -(-self.experts // 64)  # whole words, so that no draw is cut in two
+        width = 8 * -(-self.experts // 64)  # a multiple of 64 bits, so that no draw is split
         for start in range(0, examples, size):
             rounds = min(size, examples - start)
             bits = np.frombuffer(rng.bytes(rounds * width), np.uint8).reshape(rounds, width)
@@ -83,14 +83,14 @@ class CommitteeProblem:
 def committee_examples(
     experts: int, panel: int = 5, examples: int = 1000, random_state: int = 0
 ) -> tuple[Votes, Votes, NDArray[np.int64]]:
-    """Rounds of votes, all at once.
+    """Generate rounds of votes in one array.
 
     Parameters
     ----------
     experts, panel : int
         As in `CommitteeProblem`.
     examples : int, default=1000
-        How many rounds.
+        Number of rounds.
     random_state : int, default=0
         Seed of the panel and of the votes.
 
@@ -99,10 +99,10 @@ def committee_examples(
     X : int8 array of shape (examples, experts)
     y : int8 array of shape (examples,)
     panel : array of shape (panel,)
-        Who sits on the panel.
+        The numbers of the experts on the panel.
     """
     problem = CommitteeProblem(experts, panel, random_state)
-    rounds = check_count("examples", examples, "It counts the rounds of votes.")
+    rounds = check_count("examples", examples, "It is the number of rounds.")
     X, y = next(problem.chunks(rounds, rounds))
     return X, y, problem.members
 
@@ -114,18 +114,18 @@ def committee_mistakes(
     random_state: int = 0,
     learners: tuple[str, ...] = ("perceptron", "winnow"),
 ) -> dict[str, int]:
-    """Mistakes that learners make on one stream of votes, each example seen once.
+    """Count the mistakes of learners on one stream of votes, in one pass.
 
     Parameters
     ----------
     experts, panel : int
         As in `CommitteeProblem`.
     examples : int, default=2000
-        How many rounds. Winnow is done after a few hundred mistakes; the perceptron is not.
+        Number of rounds. Winnow converges after a few hundred mistakes, the perceptron does not.
     random_state : int, default=0
         Seed of the panel and of the votes.
     learners : tuple of {"perceptron", "winnow"}, default=("perceptron", "winnow")
-        Who takes part.
+        The learners to run.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def committee_mistakes(
             f"`learners` must be of 'perceptron' and 'winnow'; got {unknown[0]!r}. Both have a bound here."
         )
     models = {name: known[name] for name in learners}
-    for votes, y in problem.chunks(check_count("examples", examples, "It counts the rounds of votes.")):
+    for votes, y in problem.chunks(check_count("examples", examples, "It is the number of rounds.")):
         X = votes.astype(np.float64)
         for model in models.values():
             model.partial_fit(X, y, classes=[-1, 1])
@@ -155,14 +155,14 @@ def committee_mistakes(
 
 @dataclass(frozen=True, eq=False)
 class CommitteeCurves:
-    """Mistakes against the number of experts.
+    """Mistakes as a function of the number of experts.
 
     Attributes
     ----------
     experts : array of shape (sizes,)
         p.
     panel, examples : int
-        k, and how many rounds of votes each run saw.
+        k, and the number of rounds of each run.
     perceptron, winnow : arrays of shape (sizes, seeds)
         Mistakes of each run.
     perceptron_bound, winnow_bound : arrays of shape (sizes,)
@@ -179,7 +179,7 @@ class CommitteeCurves:
 
     @property
     def holds(self) -> bool:
-        """Whether every run stayed within its bound."""
+        """Whether all runs stayed within their bounds."""
         below = (self.perceptron <= self.perceptron_bound[:, None]) & (self.winnow <= self.winnow_bound[:, None])
         return bool(below.all())
 
@@ -202,16 +202,16 @@ def committee_curves(
     examples : int, default=2000
         Rounds of votes in each run.
     n_seeds : int, default=3
-        Runs for each size, with other panels and other votes.
+        Runs for each size, with different panels and votes.
     random_state : int, default=0
-        Seed of the first of them.
+        Seed of the first run.
 
     Returns
     -------
     CommitteeCurves
     """
-    sizes = whole_numbers("experts", experts, "It counts the experts.")
-    seeds = check_count("n_seeds", n_seeds, "It counts the runs for each size.")
+    sizes = whole_numbers("experts", experts, "They are the numbers of experts.")
+    seeds = check_count("n_seeds", n_seeds, "It is the number of runs for each size.")
     runs = [[committee_mistakes(int(p), panel, examples, random_state + seed) for seed in range(seeds)] for p in sizes]
     return CommitteeCurves(
         sizes,

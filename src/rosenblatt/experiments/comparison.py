@@ -1,7 +1,7 @@
-"""Every linear learner on the same data, shuffled many times: who makes the fewest mistakes in one pass?
+"""Comparison of all linear learners by their mistakes in one pass over the same data, in many random orders.
 
-The score is the protocol's own: each example is predicted before it is learned. Hyperparameters are chosen on the first part of
-each stream and the mistakes counted on the rest, so that nothing is chosen by what it is judged on.
+Each example is predicted before it is learned. Hyperparameters are chosen on the first part of each stream and mistakes are
+counted on the rest, so that no setting is chosen on the examples that are scored.
 """
 
 import dataclasses
@@ -34,16 +34,16 @@ POWERS = tuple(2.0**k for k in range(-10, 5, 2))
 
 @dataclasses.dataclass(frozen=True)
 class Contender:
-    """A learner that takes part, and the settings among which the first part of a stream decides.
+    """A learner to compare, and the settings to choose from on the first part of a stream.
 
     Parameters
     ----------
     name : str
-        What to call it.
+        Name in the results.
     learner : str
         The name of its class in `rosenblatt`.
     fixed : mapping
-        Parameters that are given.
+        Fixed parameters.
     grid : mapping
         Parameters to choose, each with its values.
     """
@@ -54,7 +54,7 @@ class Contender:
     grid: Mapping[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
 
     def settings(self) -> list[dict[str, Any]]:
-        """All combinations of the grid's values."""
+        """All combinations of the values of the grid."""
         return [dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())]
 
 
@@ -82,12 +82,12 @@ _NAMED = (
 )  # fmt: skip
 
 CONTENDERS: tuple[Contender, ...]
-"""Those that learn from a stream at the cost of a linear model. Votes, pockets, batches and kernels need more than that."""
+"""Learners of streams at the cost of a linear model. Voted, pocket, batch and kernel learners cost more."""
 
 
 @functools.cache
 def _contenders() -> tuple[Contender, ...]:
-    """Those named above, and every other learner whose class says in `_grid` which settings to try."""
+    """Those above, and every other learner whose class has the settings to try in `_grid`."""
     found = list(_NAMED)
     for name in classes():
         learner = find(name) if all(one.learner != name for one in _NAMED) else None
@@ -99,32 +99,32 @@ def _contenders() -> tuple[Contender, ...]:
 
 
 def __getattr__(name: str) -> Any:
-    """`CONTENDERS` when it is first used, since the learners that it asks load scikit-learn."""
+    """Compute `CONTENDERS` on first use, because this imports all learners and scikit-learn."""
     if name != "CONTENDERS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _contenders()
 
 
 FEW_FEATURES = 200
-"""Whole matrices take part up to so many features: they cost the square of that for every update."""
+"""Largest number of features for full covariance matrices: each update costs its square."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Standing:
-    """How one learner did, with one number for each shuffle.
+    """Results of one learner, with one number for each order.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Name of the learner.
     rates : array
-        Mistakes made before learning, as a share of the scored examples.
+        Mistakes made before learning, as a fraction of the scored examples.
     updates : array
-        Updates while those were learned, as a share of them.
+        Updates on the scored examples, as a fraction of them.
     seconds : array
         Processor time for learning one example, times the scored examples.
     chosen : list of dict
-        The settings that the first part chose.
+        The settings that were chosen on the first part.
     """
 
     name: str
@@ -143,22 +143,22 @@ class Standing:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Comparison:
-    """Learners side by side, the one with the fewest mistakes first.
+    """Results of all learners, the one with the fewest mistakes first.
 
     Attributes
     ----------
     standings : list of Standing
-        How each of them did.
+        Results of each learner.
     examples, features, scored : int
-        The size of the data, and how many examples of each pass over it were scored.
+        The size of the data, and the number of scored examples of each pass.
     repeats, passes, seed : int
-        How it was done.
+        Number of orders, number of passes, and seed.
     shuffled : bool
         Whether the order was random or the given one.
     classes : list
         The labels.
     skipped : list of str
-        Who could not take part, and why.
+        Learners that were left out, with the reason.
     """
 
     standings: list[Standing]
@@ -173,7 +173,7 @@ class Comparison:
     skipped: list[str]
 
     def to_text(self) -> str:
-        """A table for people."""
+        """A readable table."""
         width = max(len(standing.name) for standing in self.standings)
         lines = [f"{'':{width}}  {'mistakes':>17}  {'updates':>15}  {'ms':>8}  chosen"]
         for one in self.standings:
@@ -186,7 +186,7 @@ class Comparison:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """All results as a dict for JSON."""
         facts = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         facts["standings"] = [
             {
@@ -219,7 +219,7 @@ def compare(
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
-    """Let learners go through the same streams, and count their mistakes.
+    """Compare learners on the same streams by their mistakes.
 
     Parameters
     ----------
@@ -228,21 +228,21 @@ def compare(
     y : array of shape (n_examples,)
         Their labels.
     repeats : int, default=20
-        How many orders to try.
+        Number of random orders.
     passes : int, default=1
-        How often to go through the data in each; what the first part chose by is not scored in the later passes either.
+        Number of passes in each order; the first part, on which settings are chosen, is not scored in any pass.
     prefix : float, default=0.1
-        The share of a stream on which the settings are chosen, above 0 and below 1. The rest is scored.
+        The fraction of a stream on which the settings are chosen, above 0 and below 1. The rest is scored.
     seed : int, default=0
         Seed of the orders.
     shuffle : bool, default=True
-        False keeps the given order, as for a stream in time; then one repeat is all there is.
+        False keeps the given order, as for a time series; then there is only one repeat.
     contenders : sequence of Contender, default=None
-        Who takes part; None: `CONTENDERS`. On more than 200 features whole matrices are left out, unless nothing else is named.
+        The learners; None: `CONTENDERS`. On more than 200 features full matrices are left out, unless all contenders have one.
     threads : int, default=None
-        How many cores to use; None: all of them.
+        Number of cores to use; None: all.
     progress : callable, default=None
-        Called with the jobs done and the jobs in all.
+        Called with the number of finished jobs and the number of all jobs.
 
     Returns
     -------
@@ -250,11 +250,11 @@ def compare(
     """
     if not 0 < prefix < 1:
         raise ValueError(
-            f"`prefix` of compare must lie between 0 and 1; got {prefix!r}. It is the share of a stream that settings are "
-            "chosen on."
+            f"`prefix` of compare must be between 0 and 1; got {prefix!r}. It is the fraction of a stream on which "
+            "settings are chosen."
         )
-    repeats = check_count("repeats", repeats, "It counts the orders tried.") if shuffle else 1
-    passes = check_count("passes", passes, "It counts the passes over the data.")
+    repeats = check_count("repeats", repeats, "It is the number of random orders.") if shuffle else 1
+    passes = check_count("passes", passes, "It is the number of passes over the data.")
     table = Table(X if hasattr(X, "tocsr") else np.asarray(X), np.float64)
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     if len(classes) < 2 or len(table) < 10:
@@ -305,7 +305,7 @@ def _cores() -> int:
 
 
 def _affordable(contenders: list[Contender], features: int, classes: int) -> tuple[list[Contender], list[str]]:
-    """Who can take part at the cost of a linear model, and who is left out."""
+    """Split contenders into those that cost as much as a linear model and descriptions of those that are left out."""
     if features * max(1, classes - 2) <= FEW_FEATURES:
         return contenders, []
     left_out = [f"{one.name}: a matrix for {features:,} features" for one in contenders if _is_full(one)]
@@ -331,7 +331,7 @@ class _Stream:
     passes: int
 
     def judge(self, contender: Contender, orders: list[Codes]) -> tuple[float, float, float, dict[str, Any]]:
-        """Choose the settings on the head of the stream, then go on with them: rates of mistakes and updates, and the time."""
+        """Choose settings on the first part of a stream, learn the rest; return rates of mistakes and updates, time, settings."""
         head, rest = orders[0][: self.head], orders[0][self.head :]
         tries = []
         for setting in contender.settings():
@@ -357,7 +357,7 @@ class _Stream:
         return model
 
     def _learn(self, model: Model, order: Codes) -> int:
-        """The mistakes made on the way."""
+        """Learn in this order; return the number of mistakes."""
         if model.readout == "average":
             return int((model.guess_and_learn(self.table, self.codes, order) != self.codes[order]).sum())
         before = int(model.state.counters.mistakes)
@@ -366,7 +366,7 @@ class _Stream:
 
 
 def _majority(codes: Codes, orders: list[list[Codes]], head: int, passes: int) -> Standing:
-    """Who always says the class that was the most frequent so far: what any learner should beat."""
+    """The baseline: always predict the most frequent class so far."""
     rates = []
     for sequence in orders:
         labels = codes[sequence[0]]

@@ -1,4 +1,4 @@
-"""The curse of dimensionality: with many features all points are about equally far from each other."""
+"""The curse of dimensionality: with many features all points have about the same distance from each other."""
 
 from dataclasses import dataclass
 
@@ -12,20 +12,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class DistanceCurves:
-    """Distances between random points against the number of dimensions, averaged over the points.
+    """Distances between random points as a function of the number of dimensions, averaged over the points.
 
     Attributes
     ----------
     dimensions : array
         d.
     points : int
-        How many points.
+        Number of points.
     mean, spread : arrays
         The mean distance of two points, and the standard deviation of their distances.
     nearest, farthest : arrays
-        How far the nearest and the farthest other point is.
+        Distance of the nearest and of the farthest other point.
     contrast : array
-        (farthest - nearest) / nearest: how much a nearest neighbour tells.
+        (farthest - nearest) / nearest: how informative a nearest neighbour is.
     """
 
     dimensions: NDArray[np.int64]
@@ -50,7 +50,7 @@ def distance_concentration(
     dimensions : list of int, default=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
         The numbers of features.
     points : int, default=200
-        How many points, at least 3. More of them make smoother curves; time grows with the square.
+        Number of points, at least 3. More points make smoother curves; time grows with the square.
     distribution : {"uniform", "normal"}, default="uniform"
         Points in the unit cube, or with normal features.
     random_state : int, default=0
@@ -62,8 +62,8 @@ def distance_concentration(
     """
     from scipy.spatial.distance import pdist, squareform
 
-    sizes = whole_numbers("dimensions", dimensions, "It counts the features.")
-    count = check_count("points", points, "The nearest must differ from the farthest.", least=3)
+    sizes = whole_numbers("dimensions", dimensions, "They are the numbers of features.")
+    count = check_count("points", points, "With two points the nearest is the farthest.", least=3)
     if distribution not in ("uniform", "normal"):
         raise ValueError(
             f"`distribution` must be 'uniform' or 'normal'; got {distribution!r}. Both show the same concentration."

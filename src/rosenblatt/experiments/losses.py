@@ -1,4 +1,4 @@
-"""The 0/1 loss beside the perceptron criterion: what one wants to lower, and what a learner can lower."""
+"""The 0/1 loss, which should be minimized, and the perceptron criterion, which a learner can minimize."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rosenblatt.theory.margins import perceptron_criterion, zero_one_loss
-from rosenblatt.training.order import visiting_order
+from rosenblatt.training.schedule import visiting_order
 
 from ._checks import check_count, signs
 
@@ -16,18 +16,18 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LossCurves:
-    """Two losses at the same places.
+    """Both losses at the same points.
 
     Attributes
     ----------
     places : array
-        Where: margins y·s, steps along a direction, or epochs.
+        Margins y·s, steps along a direction, or epochs.
     zero_one : array
-        The share of mistakes there.
+        The fraction of mistakes.
     criterion : array
         The mean of max(0, -y·s).
     axis : str
-        What the places are.
+        Description of the places.
     """
 
     places: Floats
@@ -42,7 +42,7 @@ def loss_curves(margins: ArrayLike | None = None) -> LossCurves:
     Parameters
     ----------
     margins : array, default=None
-        Where to compute them; None: from -2 to 2.
+        Margins; None: from -2 to 2.
 
     Returns
     -------
@@ -63,14 +63,14 @@ def losses_along(
     steps: ArrayLike | None = None,
     fit_intercept: bool = True,
 ) -> LossCurves:
-    """Both losses of the weights ``start + a * direction``: one is a flight of stairs, the other convex.
+    """Both losses of the weights ``start + a * direction``: the first is a step function, the second is convex.
 
     Parameters
     ----------
     X, y : arrays
         The examples and their two labels.
     start, direction : arrays of shape (n_features + 1,)
-        A place in weight space and a way to go, the bias first (no bias without `fit_intercept`).
+        A point and a direction in weight space, the bias first (no bias without `fit_intercept`).
     steps : array, default=None
         The a; None: 201 from -1 to 1.
     fit_intercept : bool, default=True
@@ -88,7 +88,7 @@ def losses_along(
         if given.size != examples.shape[1]:
             raise ValueError(
                 f"`{name}` must hold {examples.shape[1]} numbers{', the bias first' if fit_intercept else ''}; got "
-                f"{given.size}. It is a point or a way in weight space."
+                f"{given.size}. It is a point or a direction in weight space."
             )
     places = np.linspace(-1.0, 1.0, 201) if steps is None else np.asarray(steps, dtype=np.float64)
     height, slope = examples @ ends[0], examples @ ends[1]
@@ -104,34 +104,34 @@ def losses_along(
 def losses_per_epoch(X: Any, y: ArrayLike, epochs: int = 20, estimator: Any = None) -> LossCurves:
     """Both losses of the weights before training and after each epoch.
 
-    The losses are those of the readout: of the average so far for an averaged perceptron.
+    The losses are those of the readout: for an averaged perceptron those of the average so far.
 
     Parameters
     ----------
     X, y : arrays
         The examples and their two labels.
     epochs : int, default=20
-        How many passes at most; fewer if nothing is left to learn.
+        Largest number of passes; training stops after a pass without an update.
     estimator : estimator, default=None
-        Who learns; None: ``Perceptron()``. It is cloned, not changed, and must be able to learn from a stream.
+        The learner; None: ``Perceptron()``. It is cloned, not changed, and must be able to learn from a stream.
 
     Returns
     -------
     LossCurves
-        Epoch 0 is the start, with zero weights and every example a mistake.
+        Epoch 0 is the start, with zero weights, where every example is a mistake.
     """
     from sklearn.base import clone
     from sklearn.utils import check_random_state
 
     from rosenblatt.learners.perceptron import Perceptron
 
-    passes = check_count("epochs", epochs, "It counts the passes over the data.")
+    passes = check_count("epochs", epochs, "It is the number of passes over the data.")
     labels, names = signs(y), np.asarray(y)
     model = Perceptron() if estimator is None else clone(estimator)
     if not hasattr(model, "partial_fit") or "shuffle" not in model.get_params():
         raise ValueError(
             f"`estimator` must be an online learner with partial_fit and the parameter shuffle; got {type(model).__name__}. "
-            "Use Perceptron, AveragedPerceptron or another of that kind."
+            "Use Perceptron, AveragedPerceptron or another online learner."
         )
     X = X if hasattr(X, "tocsr") else np.asarray(X)
     random = check_random_state(model.random_state)

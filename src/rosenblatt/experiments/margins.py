@@ -1,4 +1,4 @@
-"""Margin against mistakes: the closer the classes, the more mistakes before they are told apart."""
+"""Mistakes as a function of the margin: the smaller the margin, the more mistakes until convergence."""
 
 from dataclasses import dataclass
 
@@ -15,16 +15,16 @@ Floats = NDArray[np.float64]
 def separable_examples(
     margin: float, examples: int = 500, features: int = 10, random_state: int = 0
 ) -> tuple[Floats, NDArray[np.int64], Floats]:
-    """Points on the unit sphere that a random direction u separates with exactly the margin asked for.
+    """Generate points on the unit sphere that a random direction u separates with exactly the given margin.
 
     Parameters
     ----------
     margin : float
         γ, between 0 and 1: the smallest y·⟨u, x⟩. Two points, one of each class, reach it.
     examples : int, default=500
-        How many points, at least 2.
+        Number of points, at least 2.
     features : int, default=10
-        In how many dimensions, at least 2.
+        Number of dimensions, at least 2.
     random_state : int, default=0
         Seed.
 
@@ -37,9 +37,9 @@ def separable_examples(
         The separator, of length 1.
     """
     if not 0.0 < margin < 1.0:
-        raise ValueError(f"`margin` must lie between 0 and 1; got {margin!r}. All points have length 1.")
-    count = check_count("examples", examples, "Each class needs one.", least=2)
-    width = check_count("features", features, "Points on a line have one margin only.", least=2)
+        raise ValueError(f"`margin` must be between 0 and 1; got {margin!r}. All points have length 1.")
+    count = check_count("examples", examples, "Each class needs one point.", least=2)
+    width = check_count("features", features, "In one dimension there is only one margin.", least=2)
     rng = np.random.default_rng(random_state)
     u = rng.normal(size=width)
     u /= np.linalg.norm(u)
@@ -55,7 +55,7 @@ def separable_examples(
 
 @dataclass(frozen=True, eq=False)
 class MarginCurves:
-    """Mistakes until convergence against the margin.
+    """Mistakes until convergence as a function of the margin.
 
     Attributes
     ----------
@@ -83,18 +83,18 @@ def margin_against_mistakes(
     max_iter: int = 10_000,
     random_state: int = 0,
 ) -> MarginCurves:
-    """Run the perceptron to the end on data of smaller and smaller margin.
+    """Run the perceptron until convergence on data with smaller and smaller margin.
 
     Parameters
     ----------
     margins : list of float, default=(0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
-        The γ, between 0 and 1.
+        The margins γ, between 0 and 1.
     examples, features : int, default=500 and 10
         The size of each data set.
     n_seeds : int, default=5
-        Runs for each margin, on other data.
+        Runs for each margin, on different data.
     max_iter : int, default=10_000
-        Passes at most.
+        Largest number of passes.
     random_state : int, default=0
         Seed of the first run.
 
@@ -105,7 +105,7 @@ def margin_against_mistakes(
     from rosenblatt.learners.perceptron import Perceptron
 
     wanted = np.atleast_1d(np.asarray(margins, dtype=np.float64))
-    seeds = check_count("n_seeds", n_seeds, "It counts the runs for each margin.")
+    seeds = check_count("n_seeds", n_seeds, "It is the number of runs for each margin.")
     mistakes = np.zeros((len(wanted), seeds), np.int64)
     converged = np.zeros((len(wanted), seeds), np.bool_)
     for place, gamma in enumerate(wanted):

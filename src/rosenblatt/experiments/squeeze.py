@@ -38,7 +38,7 @@ class SqueezeCurves:
 
     @property
     def holds(self) -> bool:
-        """Whether the four are in order everywhere, up to rounding."""
+        """Whether the four numbers are in order after every mistake, up to rounding."""
         slack = 1e-9 * max(1.0, float(self.ceiling[-1]))
         rows = np.array([self.floor, self.along_comparator, self.length, self.ceiling])
         return bool((np.diff(rows, axis=0) >= -slack).all())
@@ -53,7 +53,7 @@ def squeeze_curves(
     shuffle: bool | str = False,
     random_state: Any = 0,
 ) -> SqueezeCurves:
-    """Run the perceptron on separable data of two classes and weigh both sides of the proof after each mistake.
+    """Run the perceptron on separable data of two classes and compute both sides of the proof after each mistake.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def squeeze_curves(
     comparator : array of shape (n_features + 1,), default=None
         A separator, the bias first (none without `fit_intercept`); None: the one that `certify` finds.
     max_iter : int, default=1000
-        Passes at most.
+        Largest number of passes.
     shuffle : bool or "replacement", default=False
         The order of visits.
     random_state : int, RandomState or None, default=0
@@ -85,15 +85,15 @@ def squeeze_curves(
         certificate = certify(examples, labels, fit_intercept=fit_intercept)
         if certificate.separator is None:
             raise ValueError(
-                f"The examples must be separable, because the squeeze needs a comparator; they are {certificate.status}. Use "
-                "PocketPerceptron on such data, or leave out what contradicts the rest."
+                f"The examples must be separable, because the squeeze needs a separator; they are {certificate.status}. Use "
+                "PocketPerceptron on such data, or remove contradictory examples."
             )
         coef, intercept = certificate.separator
         comparator = np.concatenate([intercept, coef[0]]) if fit_intercept else coef[0]
     known = find_comparator(examples, labels.tolist(), fit_intercept, comparator)
     assert known is not None
 
-    # The voted perceptron remembers every mistake of the run; nothing else about it matters here.
+    # The voted perceptron logs every mistake of the run; nothing else about it is used.
     model = VotedPerceptron(
         fit_intercept=fit_intercept, max_iter=max_iter, tol=None, shuffle=shuffle, random_state=random_state
     ).fit(examples, labels)

@@ -1,4 +1,4 @@
-"""One file for each learning rule; `_template.py` is the one to copy."""
+"""One file for each learning rule. Copy `_template.py` to add one."""
 
 import functools
 import importlib
@@ -9,16 +9,16 @@ from typing import Any
 
 @functools.cache
 def names() -> tuple[str, ...]:
-    """The learners by the names of their files, as one types them: "averaged-perceptron"."""
+    """Names of the learners on the command line, such as "averaged-perceptron"; they follow from the file names."""
     modules = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
     return tuple(name.replace("_", "-") for name in modules)
 
 
 @functools.cache
 def classes() -> dict[str, str]:
-    """The name of each learner's class and of its module, such as "AROW": "arow".
+    """Class names of the learners and their modules, such as {"AROW": "arow"}.
 
-    Read from the text of each file without importing it, since the import of a learner also loads scikit-learn and Numba.
+    The source text is searched instead of importing each file, because importing a learner also loads scikit-learn and Numba.
     """
     found = {}
     for name in names():
@@ -36,17 +36,17 @@ def classes() -> dict[str, str]:
 
 
 def find(name: str) -> type[Any]:
-    """The learner of that name; "averaged", "averaged-perceptron" and "AveragedPerceptron" are the same.
+    """Find a learner by its name; "averaged", "averaged-perceptron" and "AveragedPerceptron" are the same.
 
     Parameters
     ----------
     name : str
-        The name of a class or of its file, or the beginning of one if no other begins so.
+        Name of a class or of its file, or the beginning of a name if it is unambiguous.
 
     Returns
     -------
     class
-        An estimator.
+        The estimator class.
     """
     wanted = _plain(name)
     matches = [known for known in names() if _plain(known) == wanted]

@@ -1,4 +1,4 @@
-"""`load`: from a model file to the estimator that was saved."""
+"""`load`: restore an estimator from a model file."""
 
 import dataclasses
 import os
@@ -16,29 +16,29 @@ from . import find
 
 
 def load(path: str | os.PathLike[str], *, rule: type[Any] | None = None, kernel: Any = None) -> Any:
-    """Read a model that `save` or `rosenblatt train` has written. Nothing in the file is run.
+    """Read a model written by `save` or `rosenblatt train`. No code in the file is executed.
 
     Parameters
     ----------
     path : str or path
         The file.
     rule : class, default=None
-        The learner, for a model whose class is not one of the library: what `rosenblatt.rule` made, or a subclass.
-        Predicting works without it, learning on does not.
+        The learner, for a model whose class is not part of the library: made with `rosenblatt.rule`, or a subclass. Without it
+        the model can predict, but not continue to learn.
     kernel : callable, default=None
-        The kernel, for a `KernelPerceptron` with a kernel of the user's own.
+        The kernel function, for a `KernelPerceptron` that was trained with one.
 
     Returns
     -------
     estimator
-        Of the class that was saved, with the same parameters, attributes and predictions, and ready to learn on. One that the
-        command line has trained has the attribute `encoder_`, which turns further files into the features that it
-        knows: ``rosenblatt.data.open_stream(path, encoder=model.encoder_)``. Words that it has not learned are ignored.
+        An estimator of the saved class with the same parameters, attributes and predictions. It can continue to learn. A model
+        trained on the command line also has the attribute `encoder_`, which converts other files to its features:
+        ``rosenblatt.data.open_stream(path, encoder=model.encoder_)``. Words that are not in its vocabulary are ignored.
 
     Raises
     ------
     BadModel
-        A ValueError: the file is cut off, changed, from a newer version, or no model.
+        The file is truncated, changed, from a newer version, or not a model. BadModel is a ValueError.
 
     Examples
     --------
@@ -52,12 +52,12 @@ def load(path: str | os.PathLike[str], *, rule: type[Any] | None = None, kernel:
 
 
 def restore(saved: Saved, path: str | os.PathLike[str], *, rule: type[Any] | None = None, kernel: Any = None) -> Any:
-    """The estimator that a file describes; `path` is for what is said about it."""
+    """Restore the estimator from the contents of a file; `path` is used in messages."""
     learner = _learner(saved, rule)
     if saved.kind == "kernel" and saved.core.get("settings", {}).get("kernel") is None and kernel is None:
         raise ValueError(
-            f"{os.fspath(path)} holds a KernelPerceptron with a kernel of the user's own, which no file can hold; got none. "
-            "Pass it: rosenblatt.load(path, kernel=function)."
+            f"{os.fspath(path)} is a KernelPerceptron trained with a kernel function, which a file cannot store; got no kernel. "
+            "Pass the function: rosenblatt.load(path, kernel=function)."
         )
     try:
         return _estimator(saved, learner, kernel)
@@ -84,8 +84,8 @@ def _learner(saved: Saved, rule: type[Any] | None) -> type[Any]:
         )
     if ours is not None and theirs is not None and ours["sha256"] != theirs.get("sha256"):
         warnings.warn(
-            f"The step of the rule {saved.learner} is not the one that this model was trained with: its source has changed. "
-            "Predictions stay the same; from now on it learns by the new one.",
+            f"The source of the rule {saved.learner} has changed since this model was trained. "
+            "Predictions stay the same; further learning uses the new rule.",
             UserWarning,
             stacklevel=3,
         )
@@ -93,24 +93,24 @@ def _learner(saved: Saved, rule: type[Any] | None) -> type[Any]:
 
 
 class _ReadOnlyModel(Model):
-    """A model whose rule is not known: it predicts and does not learn."""
+    """Model whose rule is unknown. It can predict, but not learn."""
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise ValueError(
-            "This model was trained by a rule of the user's own, which is no part of its file, so it can predict but not learn; "
-            "pass the rule to go on: rosenblatt.load(path, rule=YourRule)."
+            "This model was trained with a custom rule, which is not stored in its file, so it can predict but not learn. "
+            "Pass the rule to continue: rosenblatt.load(path, rule=YourRule)."
         )
 
     run = learn = learn_one = _refuse
 
 
 def _read_only(saved: Saved) -> type[Any]:
-    """A class that stands for a rule that is not there: the same name, parameters and predictions."""
+    """Make a class that replaces a missing rule: same name, parameters and predictions."""
     from .perceptron import step
 
     if saved.kind != "linear":
         raise ValueError(
-            f"The model's class {saved.learner} is not one of the library; got no class. Pass it: load(path, rule=...)."
+            f"The class {saved.learner} of the model is not part of the library; got no class. Pass it: load(path, rule=...)."
         )
 
     def refuse(self: Any, *_: Any, **__: Any) -> Any:
@@ -121,7 +121,7 @@ def _read_only(saved: Saved) -> type[Any]:
     fields: list[Any] = [(name, Any, dataclasses.field(default=None)) for name in own]
     readout = (saved.rule or {}).get("readout", "last")
     body = {
-        "__doc__": f"Predicts what the rule {saved.learner} has learned.",
+        "__doc__": f"Model trained with the custom rule {saved.learner}; it can only predict.",
         "__annotations__": {name: kind for name, kind, _ in fields},
         **{name: default for name, _, default in fields},
         "fit": refuse,
@@ -147,7 +147,7 @@ def _estimator(saved: Saved, learner: type[Any], kernel: Any) -> Any:
     for name, value in saved.fitted.items():
         attribute = getattr(learner, name, None)
         if callable(attribute) or isinstance(attribute, property) or name in parameters:
-            raise BadModel(f"its attribute `{name}` is not one that a fit makes")
+            raise BadModel(f"its attribute `{name}` is not a fitted attribute")
         setattr(estimator, name, value)
     core = saved.core_model(getattr(learner, "_step", None), kernel, getattr(learner, "_model_class", Model))
     if saved.kind == "kernel":

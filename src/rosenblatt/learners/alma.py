@@ -10,12 +10,13 @@ Gentile, C. (2001). A New Approximate Maximal Margin Classification Algorithm. J
             k = k + 1
 
 Updates: with B = √8 / alpha and C = √2, if a separator of length 1 has the margin γ (‖x‖ = 1), at most 2 (2 / alpha - 1)² / γ²
-+ 8 / alpha - 4; when no update is left to make, the margin is at least (1 - alpha) γ.
++ 8 / alpha - 4; after the last update the margin is at least (1 - alpha) γ.
 
-Departures: examples are not scaled to length 1 but treated as if they were: the margin is compared with the length of x, the bias
-included, and the step is divided by it. An example of weight c < 1 takes c times the step; a weight above 1 counts as 1, as a
-step that is long beside w makes it forget all else. The other norms of the paper (p > 2) are left out. With many classes w are
-the stacked weights; x stands once for the true class and, with the scheme's shares, against its rivals.
+Departures: examples are not scaled to length 1. Instead the threshold is multiplied by the length of x, bias included, and the
+step is divided by it, which is equivalent. An example of weight c < 1 takes c times the step; a weight above 1 counts as 1,
+because a step longer than w would erase what was learned. The other norms of the paper (p > 2) are not implemented. With many
+classes w is the stacked weights; x enters with factor 1 for the true class and with the negative shares of the scheme for its
+rivals.
 """
 
 import math
@@ -28,7 +29,7 @@ from rosenblatt.estimators.parameters import OnlineParameters, positive, shared
 def step(
     margin: float, sq_norm: float, w_sq_norm: float, steps: float, weight: float, alpha: float, B: float, C: float
 ) -> tuple[float, float]:
-    """A step that gets smaller with the number of steps, then back to length 1 if that made w longer."""
+    """Return a step that decreases with the number of steps; w is scaled back to length 1 if it becomes longer."""
     length, k = math.sqrt(sq_norm), steps + 1.0
     if margin > (1.0 - alpha) * B / math.sqrt(k) * length:
         return 1.0, 0.0
@@ -39,20 +40,18 @@ def step(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ALMA(OnlineParameters, LinearClassifier, step=step):
-    """Asks for a margin and takes steps that both shrink as it learns: close to the largest margin, without knowing it.
+    """Perceptron with a decreasing margin and decreasing steps: approximates the largest margin without knowing it.
 
     {parameters}
     """
 
     alpha: float = positive(
         0.9,
-        "How far from the largest margin the result may stay; smaller values update more often. Values below 1 ask for a margin.",
+        "The result has (1 - alpha) times the largest margin; smaller values update more often. Values below 1 require a margin.",
         most=1.0,
     )
-    B: float | None = positive(
-        None, "The size of the margin asked for. None takes the theorem's √8 / alpha.", none=True
-    )
-    C: float = positive(math.sqrt(2.0), "The size of a step; the theorem's is √2. Larger values take larger steps.")
+    B: float | None = positive(None, "Size of the required margin. None is √8 / alpha, as in the theorem.", none=True)
+    C: float = positive(math.sqrt(2.0), "Size of a step; √2 in the theorem. Larger values take larger steps.")
     readout: str = shared("readout")
 
     def _params(self) -> tuple[float, ...]:

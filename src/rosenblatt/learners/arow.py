@@ -13,7 +13,7 @@ Mistakes: M of them and U updates without a mistake, for every u with hinge loss
 M ≤ √(r ‖u‖² + uᵀXᵀXu) √(ln det(I + XXᵀ/r) + U) + Σ h - U.
 
 Departures: an example of weight c has r / c in place of r, as if it were c examples in one. With ``covariance="diagonal"`` only
-the diagonal of Σ is kept, as in the paper's experiments, and the bound does not hold. With many classes each has a Σ of its own;
+the diagonal of Σ is kept, as in the paper's experiments, and the bound does not hold. With many classes each has its own Σ;
 alpha and beta come from the lead over the top rival and the variance of that lead. Rounding cannot make a variance negative.
 """
 
@@ -24,7 +24,7 @@ from rosenblatt.estimators.parameters import OnlineParameters, positive, shared
 
 
 def step(margin: float, variance: float, weight: float, r: float) -> tuple[float, float]:
-    """How far to move along Σx, and how much surer to become."""
+    """Return alpha, the step along Σx, and beta, the decrease of the variances."""
     if margin >= 1.0:
         return 0.0, 0.0
     beta = 1.0 / (variance + r / weight)
@@ -33,11 +33,11 @@ def step(margin: float, variance: float, weight: float, r: float) -> tuple[float
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROW(OnlineParameters, LinearClassifier, step=step, target=1.0):
-    """Moves the weights that it is unsure of and spares those it is sure of: quick to learn rare features, calm with noise.
+    """Learner with a variance for each weight: uncertain weights change more. Learns rare features fast and resists noise.
 
     {parameters}
     """
 
-    r: float = positive(1.0, "How much a single example is distrusted. Larger values take smaller steps.")
+    r: float = positive(1.0, "Regularization. Larger values take smaller steps.")
     covariance: str = shared("covariance")
     readout: str = shared("readout")

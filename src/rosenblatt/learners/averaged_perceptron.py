@@ -3,12 +3,12 @@
 Freund, Y. and Schapire, R. E. (1999). Large Margin Classification Using the Perceptron Algorithm. Machine Learning 37(3).
 
     learn as the perceptron does, but
-    predict the sign of <Σ c w, x>: each weight vector w counts as often as it survived an example
+    predict the sign of <Σ c w, x>, where c is the number of examples for which w was in use
 
-Mistakes: those of the perceptron, at most (R / γ)²; the average is only read out, it does not take part in learning.
+Mistakes: those of the perceptron, at most (R / γ)²; the average is used for predictions only, not for learning.
 
-Departures: the average is kept with one extra vector that changes on mistakes, not by adding w at every example. It includes the
-starting weights for as long as they last, and is kept in float64.
+Departures: the average is computed from one extra vector that changes on mistakes, instead of adding w at every example. It
+includes the starting weights until the first mistake, and is kept in float64.
 """
 
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from .perceptron import step
 class AveragedPerceptron(
     OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", readout="average"
 ):
-    """The perceptron, read out as the average of all its weight vectors: steadier than the last of them.
+    """The perceptron with the average of all its weight vectors as the result: more stable than the last one.
 
     {parameters}
 
     Notes
     -----
-    `converged_` and the counts speak of the run, that is of the last weights; `coef_` is the average.
+    `coef_` is the average; `converged_` and the counts refer to the last weights.
     """
 
     eta0: float = shared("eta0")

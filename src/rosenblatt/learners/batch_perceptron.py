@@ -9,12 +9,12 @@ Duda, R. O. and Hart, P. E. (1973). Pattern Classification and Scene Analysis, c
     until ‖Δ‖ < epsilon
 
 ``variant="fixed-increment"`` does not divide. ``variant="line-search"`` takes the step along Δ that lowers the perceptron
-criterion Σ max(0, -y <w, x>) most: it is piecewise linear along a ray, so its break points are sorted and the slopes added up.
+criterion Σ max(0, -y <w, x>) most: it is piecewise linear along a ray, so its break points are sorted and the slopes summed.
 
-Guarantee: finds a separator if there is one. Each epoch is one gradient step on the perceptron criterion.
+Guarantee: finds a separator if one exists. Each epoch is one gradient step on the perceptron criterion.
 
-Departures: the first line search from w = 0, where the criterion is at its minimum already, is a fixed increment; on a plateau
-the largest of the equally good steps is taken; where the criterion falls forever, twice the last break point.
+Departures: the first line search starts from w = 0, where the criterion is already minimal, and is a fixed increment. On a
+plateau the largest of the equally good steps is taken; if the criterion decreases without end, twice the last break point.
 """
 
 from collections.abc import Callable
@@ -37,20 +37,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
-    """The batch perceptron: add up the mistakes of a whole epoch, then take one step.
+    """The batch perceptron: sum the mistakes of a whole epoch, then take one step.
 
     {parameters}
     """
 
     alpha: float = positive(
         1.0,
-        'The step along Δ; "line-search" finds its own. From zero weights it only scales them. Larger values take larger steps.',
+        'Step along Δ, ignored by "line-search". From zero weights it only scales them. Larger values take larger steps.',
     )
     epsilon: float = positive(1e-3, "Stop when ‖Δ‖ is smaller. Larger values stop earlier.")
     variant: str = choice(
         "average",
         ["average", "fixed-increment", "line-search"],
-        "Divide Δ by the number of examples; do not; or search for the best step along it.",
+        "Divide Δ by the number of examples; do not divide; or search for the best step along Δ.",
     )
     fit_intercept: bool = shared("fit_intercept")
     max_iter: int = shared("max_iter")
@@ -71,7 +71,7 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
         table, y, weight = block.table, block.codes, block.weights
         weights = model.state
         change, change_bias = np.zeros_like(weights.w), np.zeros_like(weights.bias)
-        # The online pass does it all; its steps only go to Δ instead of to the weights.
+        # An online pass whose steps are added to Δ instead of to the weights.
         model.state = weights._replace(v=change, v_bias=change_bias)
         count = float(weight[rows].sum()) if weight.size else float(rows.size)
         smallest, steps = False, 0.0
@@ -105,10 +105,10 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
 
 
 def best_step(scores: Floats, slopes: Floats, y: NDArray[np.int64], weight: Floats, separate: bool) -> float:
-    """The largest a > 0 at which Σ weight · max(0, criterion) is least for the scores ``scores + a * slopes``.
+    """The largest a > 0 that minimizes Σ weight · max(0, criterion) for the scores ``scores + a * slopes``.
 
-    Each example's criterion is the upper envelope of 0 and one line for each rival; its slope rises at the corners of the
-    envelope, and the sum is least where the sum of slopes turns from negative to positive.
+    The criterion of an example is the upper envelope of 0 and one line for each rival; its slope increases at the corners of
+    the envelope, and the sum is minimal where the sum of slopes changes from negative to positive.
     """
     heights, rises = _lines(scores, slopes, y, separate)
     weight = weight if weight.size else np.ones(len(heights))
@@ -117,13 +117,13 @@ def best_step(scores: Floats, slopes: Floats, y: NDArray[np.int64], weight: Floa
     tied = heights == heights.max(axis=1, keepdims=True)
     now = np.where(tied, rises, -np.inf).argmax(
         axis=1
-    )  # just to the right of 0 the steepest of the tied lines is on top
+    )  # just to the right of 0 the steepest of the tied lines is the highest
     rows = np.arange(len(heights))
     slope = float(weight @ rises[rows, now])
     places, jumps = [], []
     at = np.zeros(len(heights))
     while True:
-        # Where does a steeper line next overtake the one on top?
+        # Distance to the next point where a steeper line becomes the highest
         gap = heights[rows, now] + at * rises[rows, now]
         with np.errstate(divide="ignore", invalid="ignore"):
             steeper = rises - rises[rows, now][:, None]
@@ -146,7 +146,7 @@ def best_step(scores: Floats, slopes: Floats, y: NDArray[np.int64], weight: Floa
 
 
 def _lines(scores: Floats, slopes: Floats, y: NDArray[np.int64], separate: bool) -> tuple[Floats, Floats]:
-    """For each example the lines of its criterion: 0, and how far each rival is ahead, as height and slope."""
+    """Heights and slopes of the lines of each example's criterion: 0, and the lead of each rival."""
     if scores.shape[1] == 1 or separate:
         sign = (
             np.where(y == 1, 1.0, -1.0)[:, None]

@@ -3,8 +3,8 @@
 Y. Freund and R. E. Schapire, "Large margin classification using the perceptron algorithm", Machine Learning 37, 1999.
 
     on a mistake (y w·φ(x) <= 0):  w = w + y φ(x),  so  w = Σ over the mistakes of y_i φ(x_i)
-    w·φ(x) = Σ y_i k(x_i, x): only kernel values are ever needed
-    last: w.  average: the mean of the weights in force after each example.  vote: Σ c_i sign(w_i·φ(x))
+    w·φ(x) = Σ y_i k(x_i, x): only kernel values are needed
+    last: w.  average: the mean of the weights after each example.  vote: Σ c_i sign(w_i·φ(x))
 
 On data separable with margin gamma in feature space, mistakes <= max k(x, x) / gamma^2. Departures: a zero score casts
 no vote; for many classes trained together (not one-vs-rest) each weight vector votes for its highest-scoring class.
@@ -45,8 +45,7 @@ from rosenblatt.model.scores import predicted_classes
 from rosenblatt.training.dual import DualPasses
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import run_epochs
-from rosenblatt.training.order import VisitingOrder
-from rosenblatt.training.schedule import Schedule
+from rosenblatt.training.schedule import Schedule, VisitingOrder
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -60,36 +59,36 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     classes_ : array of shape (n_classes,)
         Sorted after `fit`; in order of arrival in a stream.
     support_ : array of shape (n_support,)
-        Numbers of the support examples, counted over everything learned.
+        Numbers of the support examples in the order of learning.
     dual_coef_ : array of shape (1 or n_classes, n_support)
-        What each support row adds to the last weights; row 0 of two classes is the score of `classes_[1]`.
+        Coefficients of the support rows in the last weights; with two classes row 0 is the score of `classes_[1]`.
     support_vectors_ : array or CSR matrix of shape (n_support, n_features)
     mistakes_, updates_ : int
-        In all; one-vs-rest counts those of every class.
+        Totals; one-vs-rest counts those of every class.
     mistakes_per_epoch_ : array of shape (epochs,)
     loss_per_epoch_ : array of shape (epochs,)
         The mean loss max(0, -margin) of `fit`; not with a budget.
     n_iter_ : int
     converged_ : bool
-        The last weights of `fit` got every training example strictly right.
+        Whether the last weights of `fit` classify every training example correctly, with a margin above 0.
     n_features_in_ : int
     """
 
     _vocabulary = cast(
         "dict[Any, int] | None", None
-    )  # names of the features, if rows are dicts; no field, hence no annotation
+    )  # feature names, if rows are dicts; without annotation, so that it is not a field
 
     kernel: str | Callable[[Any, Any], Any] = choice(
         "poly",
         KERNELS,
         '"poly" is (gamma x·z + coef0)^degree, "rbf" exp(-gamma ‖x - z‖²), "sigmoid" tanh(gamma x·z + coef0). With "precomputed" '
-        "X is the matrix of kernel values. A function of two blocks of rows can be any other kernel, and returns that matrix.",
+        "X is the matrix of kernel values. A function of two blocks of rows that returns this matrix can be any other kernel.",
         other=("callable", callable),
         positional=True,
     )
     degree: int = whole(
         3,
-        "Power of the polynomial kernel; raising it bends the boundary more. Degree 1 is the linear perceptron with a bias.",
+        "Degree of the polynomial kernel; larger values bend the boundary more. Degree 1 is the linear perceptron with a bias.",
     )
     gamma: float | str | None = positive(
         None,
@@ -100,11 +99,15 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     )
     coef0: float = parameter(
         1.0,
-        'Constant of "poly" and "sigmoid"; raising it weighs the lower powers more, and 0 removes the bias. Use 1 for Freund & '
-        "Schapire's kernel.",
+        'Constant of "poly" and "sigmoid"; larger values give more weight to lower powers, and 0 removes the bias. Use 1 for the '
+        "kernel of Freund & Schapire.",
         number="float",
     )
-    readout: str = choice("last", READOUTS, "How the run is read. May be changed after training with `set_params`.")
+    readout: str = choice(
+        "last",
+        READOUTS,
+        "Weights used for predictions. May be changed after training with `set_params`.",
+    )
     normalize: bool = switch(
         False, "Divide each score by the length of its weight vector in feature space. May be changed after training."
     )
@@ -117,23 +120,23 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     random_state: Any = shared("random_state")
     budget: int | None = whole(
         None,
-        "Most support rows to keep; raising it costs time and memory and forgets less. Use None to keep every mistake.",
+        "Largest number of support rows; larger values keep more but take more time and memory. Use None to keep every mistake.",
         none=True,
     )
     budget_policy: str = choice(
-        "random", POLICIES, "What happens to a full support set. It only matters with a `budget`."
+        "random", POLICIES, "How the support set is reduced when it is full. Only used with a `budget`."
     )
     eta: float = positive(
         0.1,
-        "Projectron++ only: what a projection may lose, as a share of the longest φ(x). Smaller values project less and keep "
+        "Projectron++ only: largest projection error, as a share of the longest φ(x). Smaller values project less and keep "
         "more support rows.",
     )
     block_size: int = whole(
-        512, "Examples per matrix product. It changes speed and memory, not the mistakes (up to rounding)."
+        512, "Examples per matrix product. Affects speed and memory, not the mistakes (up to rounding)."
     )
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse rows are welcome; a precomputed kernel is pairwise."""
+        """Tags of the estimator: sparse input is allowed; a precomputed kernel is pairwise."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
@@ -142,14 +145,14 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     # ------------------------------------------------------------------ learning
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from a whole set, forgetting what was learned before.
+        """Learn from a whole data set, from scratch.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, n_features); kernel="precomputed": (n, n) kernel values
         y : array of shape (n,)
         sample_weight : array of shape (n,) or None
-            Factors of the updates, at least 0; an example of weight 0 is left out.
+            Factors of the updates, at least 0; an example of weight 0 is ignored.
         """
         with as_before_on_failure(self):
             self._fit(X, y, sample_weight)
@@ -163,7 +166,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         schedule: Schedule | None = None,
         on_epoch: Callable[[History], None] | None = None,
     ) -> History:
-        """Train, by the parameters or by another schedule; return what happened."""
+        """Train with the schedule of the parameters or with another one; return the history."""
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
@@ -176,14 +179,14 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         if len(classes) < 2:
             raise ValueError(
                 f"y of KernelPerceptron must hold at least 2 classes to fit; got 1 class, {classes[0]!r}. "
-                "Use partial_fit with `classes` for a stream that has only shown one."
+                "Use partial_fit with `classes` for a stream that has only one class so far."
             )
         weight = not_negative(_check_sample_weight(sample_weight, X, dtype=np.float64))
         kept = np.flatnonzero(weight > 0.0)
         if len(kept) == 0:
             raise ValueError(
-                "`sample_weight` of KernelPerceptron must have a value above 0; got only zeros. Leave it out to weigh "
-                "all examples alike."
+                "`sample_weight` of KernelPerceptron must have a value above 0; got only zeros. Leave it out to give "
+                "all examples the same weight."
             )
         random = check_random_state(self.random_state)
         model = KernelModel(self._settings(X, random), len(classes))
@@ -204,13 +207,13 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         return history
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn examples in the order given, continuing from what was learned before.
+        """Learn examples in the given order, starting from the current model.
 
         Parameters
         ----------
         X, y : as for `fit`
         classes : array or None
-            Classes to know from the start, sorted; others join when they first arrive.
+            Classes to start with, sorted; others are added with their first example.
         sample_weight : as for `fit`
         """
         self._refuse_precomputed_stream()
@@ -224,7 +227,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         return self
 
     def learn_one(self, x: Any, y: Any) -> Any:
-        """Learn one example, a dict or a 1-D array; return the prediction made before learning (None at first)."""
+        """Learn one example, a dict or a 1-D array; return the prediction made before learning (None before the first)."""
         self._refuse_precomputed_stream()
         first = not hasattr(self, "_model")
         predicted = None if first else self.predict_one(x)
@@ -255,7 +258,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         before = model.snapshot(single=len(y) == 1)
         kept = np.flatnonzero(weight > 0.0)
         try:
-            # A new class takes part from its first example on, however the stream is cut into calls.
+            # A new class takes part from its first example on: the result does not depend on how a stream is divided into calls.
             for part, known in segments(y[kept], known):  # noqa: B020
                 which = kept[part]
                 model.grow(len(known))
@@ -267,7 +270,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         self._install(model, known)
         self.converged_ = False
 
-    # ------------------------------------------------------------------ answers
+    # ------------------------------------------------------------------ predictions
 
     def decision_function(self, X: Any) -> Floats:
         """Scores: of `classes_[1]` against `classes_[0]`, shape (n,), or one per class, shape (n, n_classes)."""
@@ -292,7 +295,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
 
     @property
     def dual_coef_(self) -> Floats:
-        """What each support row adds to the last weights."""
+        """Coefficients of the support rows in the last weights."""
         return self._model.dual().T
 
     @property
@@ -301,7 +304,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         rows = self._model.machine.rows
         return rows.slice(0, len(rows)).rows if len(rows) else np.empty((0, self.n_features_in_))
 
-    # ------------------------------------------------------------------ details
+    # ------------------------------------------------------------------ helpers
 
     def _install(self, model: KernelModel, classes: Array) -> None:
         machine = model.machine

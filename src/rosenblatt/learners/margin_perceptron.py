@@ -18,23 +18,23 @@ from rosenblatt.estimators.parameters import OnlineParameters, positive, shared
 
 
 def step(margin: float, b: float, eta0: float) -> float:
-    """Move unless the example is right by more than b."""
+    """Return a step unless the margin is above b."""
     return eta0 if margin <= b else 0.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MarginPerceptron(OnlineParameters, LinearClassifier, step=step, constant_step="eta0"):
-    """The perceptron that is content only with a margin: it updates when y·score ≤ b.
+    """The perceptron with a required margin: it updates when y·score ≤ b.
 
     {parameters}
     """
 
     b: float = positive(
         1.0,
-        "The margin asked for, in units of the score; raising it updates more often and ends with a wider margin. With b=0 it "
-        "would be the Perceptron.",
+        "The required margin, in units of the score; larger values update more often and give a wider margin. For b=0 use the "
+        "Perceptron.",
     )
-    eta0: float = positive(1.0, "The size of a step; what matters is b / eta0. Larger values take larger steps.")
+    eta0: float = positive(1.0, "Size of a step; only b / eta0 matters. Larger values take larger steps.")
     readout: str = shared("readout")
 
     def _target(self) -> float:

@@ -9,15 +9,15 @@ Crammer, K. and Lee, D. D. (2010). Learning via Gaussian Herding. NIPS 23.
             w = w + alpha y Σx
             Σ = Σ - beta Σx xᵀΣ
 
-The weights are Gaussian, and the whole Gaussian is moved by a linear map: Σ becomes AΣAᵀ with A = I - c Σx xᵀ, so that
+The weights have a Gaussian distribution, which is moved by a linear map: Σ becomes AΣAᵀ with A = I - c Σx xᵀ, so that
 beta = 2 c - c² xᵀΣx. The step of w is that of AROW with r = 1 / C; the variances shrink faster.
 
 Mistakes: no bound is proven here. The proof for AROW does not carry over, because Σ⁻¹w is not a sum over the examples.
 
 Departures: beta is computed as c (2 - c xᵀΣx), which cannot overflow. An example of weight k has k C in place of C. With
-``covariance="diagonal"`` only the diagonal of Σ is kept after each update. This is the version "drop" of the paper and what AROW
-does here; the versions "exact" and "project" shrink variances further and are not offered. With many classes each has a Σ of its
-own; alpha and beta come from the lead over the top rival and the variance of that lead. Rounding cannot make a variance negative.
+``covariance="diagonal"`` only the diagonal of Σ is kept after each update. This is the version "drop" of the paper, as in AROW
+here; the versions "exact" and "project" shrink variances further and are not implemented. With many classes each has its own
+Σ; alpha and beta come from the lead over the top rival and the variance of that lead. Rounding cannot make a variance negative.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from rosenblatt.estimators.parameters import OnlineParameters, positive, shared
 
 
 def step(margin: float, variance: float, weight: float, C: float) -> tuple[float, float]:
-    """How far to move along Σx, and how much surer to become."""
+    """Return alpha, the step along Σx, and beta, the decrease of the variances."""
     if margin >= 1.0:
         return 0.0, 0.0
     c = 1.0 / (variance + 1.0 / C / weight)
@@ -44,6 +44,6 @@ class NHERD(OnlineParameters, LinearClassifier, step=step, target=1.0):
 
     _grid: ClassVar = {"C": (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)}
 
-    C: float = positive(1.0, "How much a single example is trusted. Smaller values take smaller steps.")
+    C: float = positive(1.0, "Influence of a single example. Smaller values take smaller steps.")
     covariance: str = shared("covariance")
     readout: str = shared("readout")

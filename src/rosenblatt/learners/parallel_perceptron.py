@@ -12,13 +12,13 @@ Layer of Perceptrons. Neural Networks 21(5).
             the majority is right, i wrong by less:  w_i = w_i - eta mu y x
             w_i = w_i - eta (‖w_i‖² - 1) w_i
 
-Mistakes: no bound is known. Enough perceptrons can represent every Boolean function, the exclusive or among them, which a single
-one cannot; each step goes down the gradient of an error that counts wrong votes and votes near the threshold.
+Mistakes: no bound is known. Enough perceptrons can represent every Boolean function, including exclusive or, which a single
+perceptron cannot. Each step is a gradient step on an error that counts wrong votes and votes near the threshold.
 
-Departures: the pull towards length 1 divides by 1 + eta (‖w_i‖² - 1), which is the same for small eta and cannot overshoot; only
-those that move feel it. gamma is fixed, not adapted. There are two classes, so the squashing function is the sign. An example of
-weight c < 1 takes c times the step; a weight above 1 counts as 1, because a long step makes w_i forget all else. A feature that
-comes later starts at random, too.
+Departures: the normalization divides by 1 + eta (‖w_i‖² - 1), which is the same for small eta and cannot overshoot; it applies
+only to perceptrons that are updated. gamma is fixed, not adapted. There are two classes, so the squashing function is the sign.
+An example of weight c < 1 takes c times the step; a weight above 1 counts as 1, because a long step would erase what w_i has
+learned. The weights of features that appear later also start at random.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ from rosenblatt.training.history import History
 def step(
     margin: float, own: float, w_sq_norm: float, weight: float, eta: float, gamma: float, mu: float
 ) -> tuple[float, float]:
-    """By what factor one perceptron shrinks, and how much of y·x it adds."""
+    """Return the factor of w_i and the factor of y·x for one perceptron."""
     tau = 0.0
     if own > 0.0:
         tau = mu if own < gamma else 0.0
@@ -49,32 +49,34 @@ def step(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ParallelPerceptron(OnlineParameters, LinearClassifier, step=step):
-    """A small committee of perceptrons that is trained together: for data that no single hyperplane separates.
+    """A small committee of perceptrons that are trained together: for data that are not linearly separable.
 
     {parameters}
 
     Notes
     -----
     `multiclass` and `on_zero` have no effect: there are two classes, and an odd number of votes is never tied. `coef_` has one
-    row for each perceptron. `decision_function` is the majority as a share of the votes, between -1 and 1.
+    row for each perceptron. `decision_function` is the mean vote, between -1 and 1.
     """
 
     _model_class: ClassVar = Committee
 
     n_perceptrons: int = whole(
         5,
-        "How many perceptrons. More can represent more, and take longer. An odd number of votes cannot be tied.",
+        "Number of perceptrons. More perceptrons can represent more, but take longer. An odd number of votes cannot be tied.",
         least=3,
         odd=True,
     )
     eta: float = positive(
-        0.01, "The size of a step, for examples of about length 1. Values between 0.001 and 0.1 are usual."
+        0.01, "Size of a step, for examples of about length 1. Values between 0.001 and 0.1 are usual."
     )
     gamma: float = positive(
         0.1,
-        "The margin that each perceptron should keep from its threshold. Larger values ask for more stable votes.",
+        "The required margin of each perceptron. Larger values give more stable votes.",
     )
-    mu: float = positive(0.5, "How hard to push for that margin. Values between 0.1 and 1 are usual.")
+    mu: float = positive(
+        0.5, "Relative size of the steps that enforce this margin. Values between 0.1 and 1 are usual."
+    )
 
     def _params(self) -> tuple[float, ...]:
         from sklearn.utils import check_random_state
@@ -87,7 +89,7 @@ class ParallelPerceptron(OnlineParameters, LinearClassifier, step=step):
         return Committee(self._rule(), n_features=n_features, dtype=dtype)
 
     def _certify(self, model: Model, history: History, lead: float, verify: Any) -> None:
-        """A committee proves nothing about hyperplanes; it has converged when it is right everywhere."""
+        """Set `converged_` if all predictions are correct; a committee is no certificate of linear separability."""
         self.converged_ = lead > 0.0
 
     def __sklearn_tags__(self) -> Any:

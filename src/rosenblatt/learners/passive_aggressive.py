@@ -8,10 +8,12 @@ Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S. and Singer, Y. (2006). On
         tau = loss / ‖x‖²  (PA)    min(C, loss / ‖x‖²)  (PA-I)    loss / (‖x‖² + 1 / (2C))  (PA-II)
         w = w + tau y x
 
-Loss: on data that u separates with y <u, x> ≥ 1, PA has Σ loss² ≤ R² ‖u‖² (its theorem 2), hence at most so many mistakes.
+Loss: on data that u separates with y <u, x> ≥ 1, PA has Σ loss² ≤ R² ‖u‖² (its theorem 2), which also bounds the number of
+mistakes.
 
-Departures: the bias feature is part of ‖x‖², so that a PA step brings the loss to exactly 0; for many classes ‖x‖² is what a unit
-step adds to the margin over the top rival, 2‖x‖² with ``multiclass="max"``. An example of zeros without a bias changes nothing.
+Departures: the bias feature is part of ‖x‖², so that a PA step reduces the loss to exactly 0; for many classes ‖x‖² is the change
+of the margin over the top rival by a unit step, 2‖x‖² with ``multiclass="max"``. An example of zeros without bias changes
+nothing.
 """
 
 import math
@@ -22,25 +24,25 @@ from rosenblatt.estimators.parameters import OnlineParameters, choice, positive,
 
 
 def step(margin: float, sq_norm: float, ceiling: float, softening: float) -> float:
-    """The smallest step that leaves no loss, held back by a ceiling (PA-I) or by softening (PA-II)."""
+    """Return the smallest step that makes the loss 0, limited by a maximum (PA-I) or by softening (PA-II)."""
     return min(ceiling, max(0.0, 1.0 - margin) / (sq_norm + softening))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressive(OnlineParameters, LinearClassifier, step=step, target=1.0):
-    """Passive while an example is right by a margin of 1, aggressive otherwise: the smallest step that makes it so.
+    """Passive-aggressive learner: takes the smallest step that gives each example a margin of 1.
 
     {parameters}
     """
 
     C: float = positive(
         1.0,
-        "How aggressive PA-I and PA-II may be; PA ignores it. Smaller values update more cautiously.",
+        "Limit of the steps of PA-I and PA-II; ignored by PA. Smaller values take smaller steps.",
     )
     variant: str = choice(
         "PA-I",
         ["PA", "PA-I", "PA-II"],
-        "No limit on the step; a ceiling of C; a softer limit. With noisy labels one of the last two is the better choice.",
+        "No limit on the step; at most C; or a soft limit. PA-I and PA-II are better with noisy labels.",
     )
     readout: str = shared("readout")
 

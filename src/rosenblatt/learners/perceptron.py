@@ -10,7 +10,7 @@ Psychological Review 65(6).
 
 Mistakes (Block; Novikoff, 1962): at most (R / γ)², if every ‖x‖ ≤ R and a separator of length 1 has the margin γ.
 
-Departures: none. From w = 0 the rate `eta0` only scales the weights; it matters with starting weights of one's own.
+Departures: none. From w = 0 the rate `eta0` only scales the weights; it matters with other starting weights.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from rosenblatt.estimators.parameters import OnlineParameters, shared
 
 
 def step(margin: float, eta0: float) -> float:
-    """Move on a mistake, and only then."""
+    """Return a step on a mistake, else 0."""
     return eta0 if margin <= 0 else 0.0
 
 

@@ -3,16 +3,16 @@
 Gallant, S. I. (1990). Perceptron-Based Learning Algorithms. IEEE Transactions on Neural Networks 1(2).
 
     learn as the perceptron does, on examples drawn at random
-    when w has answered more examples in a row than the pocket's weights did:
+    when w has classified more examples in a row correctly than the weights in the pocket:
         if w makes fewer mistakes on the whole training set (the ratchet):  put w in the pocket
-    answer with the weights in the pocket
+    predict with the weights in the pocket
 
 Guarantee: the pocket never gets worse, and with examples drawn at random it ends with the fewest mistakes possible with a
-probability that tends to 1. Finding those weights at once is NP-hard.
+probability that tends to 1. Finding those weights directly is NP-hard.
 
-Departures: a weight vector is checked once, when its run first passes the longest so far; one that fails raises the bar until the
-epoch ends, so that the checks stay few. Examples are drawn in a fresh order each epoch unless ``shuffle="replacement"`` asks for
-Gallant's draws. Sample weights count in the check.
+Departures: a weight vector is checked once, when its run first exceeds the longest so far; a failed check raises this threshold
+until the epoch ends, which limits the number of checks. The examples are shuffled in each epoch; ``shuffle="replacement"`` draws
+them with replacement, as Gallant does. Sample weights count in the check.
 """
 
 import math
@@ -34,14 +34,14 @@ from .perceptron import step
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", streams=False):
-    """The perceptron with its best weights kept in a pocket: for data that no hyperplane separates.
+    """The perceptron that keeps its best weights in a pocket: for data that are not linearly separable.
 
     {parameters}
 
     Attributes
     ----------
     pocket_mistakes_ : float
-        The mistakes of the weights in the pocket on the training set, weighted by `sample_weight`.
+        Mistakes of the weights in the pocket on the training set, weighted by `sample_weight`.
     """
 
     eta0: float = shared("eta0")
@@ -58,7 +58,7 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
         pocket_run, fewest = 0, math.inf
 
         def ratchet() -> None:
-            """The run of these weights has passed the pocket's: do they also make fewer mistakes?"""
+            """Put the weights in the pocket if they make fewer mistakes; called when their run exceeds that of the pocket."""
             nonlocal pocket, pocket_run, fewest
             missed = wrong(model.raw_scores(block.table, state.w, state.bias, rows), block.codes[rows], self.on_zero)
             mistakes = float(block.weights[rows][missed].sum() if block.weights.size else missed.sum())

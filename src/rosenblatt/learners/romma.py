@@ -9,11 +9,11 @@ Li, Y. and Long, P. M. (2002). The Relaxed Online Maximum Margin Algorithm. Mach
 
 Mistakes: at most (R / γ)², if every ‖x‖ ≤ R and a separator of length 1 has the margin γ; the same for the aggressive variant.
 
-Departures: an example of weight c > 1 asks for y <w', x> >= c, one of weight c < 1 goes the share c of the way from w to w'.
-Where no w' meets both conditions, because x points against w, which happens only on inseparable data, the new one alone counts.
-‖w‖ grows with every mistake, on such data without end: it is held at 1e50, where 1 is nothing beside a score and only the
-direction matters. With many classes w are the stacked weights; x stands once for the true class and, with the scheme's shares,
-against its rivals.
+Departures: an example of weight c > 1 requires y <w', x> >= c; one of weight c < 1 moves by the fraction c from w to w'. If no w'
+meets both conditions, because x points against w (only on inseparable data), only the condition of the new example is used. ‖w‖
+grows with every mistake, on such data without end; it is limited to 1e50, where 1 is negligible beside a score and only the
+direction matters. With many classes w is the stacked weights; x enters with factor 1 for the true class and with the negative
+shares of the scheme for its rivals.
 """
 
 import math
@@ -28,7 +28,7 @@ LONGEST, PARALLEL = 1e100, 1e-8
 def step(
     margin: float, sq_norm: float, w_sq_norm: float, steps: float, weight: float, aggressive: float
 ) -> tuple[float, float]:
-    """By what factor to shrink (or stretch) w, and how much of y·x to add."""
+    """Return the factor of w and the factor of y·x."""
     asked, part = max(1.0, weight), min(1.0, weight)
     if margin > 0.0 and (aggressive == 0.0 or margin >= asked):
         return 1.0, 0.0
@@ -45,14 +45,12 @@ def step(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ROMMA(OnlineParameters, LinearClassifier, step=step):
-    """Keeps the shortest weights that fit the last mistake and, in one condition, all before it: a large margin at little cost.
+    """Approximates the shortest weights with a margin of 1 on all mistakes, by two constraints: a large margin at low cost.
 
     {parameters}
     """
 
-    variant: str = choice(
-        "ROMMA", ["ROMMA", "aggressive"], "Update on mistakes, or whenever an example is right by less than 1."
-    )
+    variant: str = choice("ROMMA", ["ROMMA", "aggressive"], "Update on mistakes, or whenever the margin is below 1.")
     readout: str = shared("readout")
 
     def _params(self) -> tuple[float, ...]:

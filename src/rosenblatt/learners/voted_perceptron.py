@@ -2,14 +2,14 @@
 
 Freund, Y. and Schapire, R. E. (1999). Large Margin Classification Using the Perceptron Algorithm. Machine Learning 37(3).
 
-    learn as the perceptron does; keep every weight vector w with the count c of examples it survived
+    learn as the perceptron does; keep every weight vector w with the number c of examples for which it was in use
     predict the sign of Σ c sign(<w, x>)
 
 Mistakes: those of the perceptron, at most (R / γ)².
 
-Departures: the mistakes are kept, not the weight vectors, whose scores are running sums over the mistakes. A score of exactly 0
-casts no vote. With many classes a weight matrix votes for its top class, and not at all if two are level; with one-vs-rest
-each class has a vote of its own, as in the paper.
+Departures: the mistakes are stored instead of the weight vectors, whose scores are running sums over the mistakes. A score of
+exactly 0 casts no vote. With many classes a weight matrix votes for its top class, or for none in a tie; with one-vs-rest each
+class has its own vote, as in the paper.
 """
 
 from dataclasses import dataclass
@@ -27,20 +27,20 @@ from .perceptron import step
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", readout="vote"):
-    """The perceptron, read out as a vote among all its weight vectors.
+    """The perceptron with a vote of all its weight vectors as the prediction.
 
     {parameters}
 
     Attributes
     ----------
     support_ : array or CSR array of shape (n_support, n_features)
-        The examples that were mistaken at least once, each of them once per call.
+        The examples with at least one mistake, each of them once per call.
     """
 
     eta0: float = shared("eta0")
     max_support: int | None = whole(
         None,
-        "How many mistakes to remember at most. When there are more, a warning is given and the older half lose their votes. "
+        "Most mistakes to keep. When there are more, a warning is given and the older half lose their votes. "
         "None keeps all.",
         none=True,
     )
@@ -62,19 +62,19 @@ class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0,
 
     @property
     def survived_(self) -> NDArray[np.float64]:
-        """How many examples each weight vector lasted: first the starting one, then the one after each mistake."""
+        """Number of examples for which each weight vector was in use: the initial one, then the one after each mistake."""
         return self._updates("survived_").survived(float(self.model_.state.counters.age))
 
     @property
     def coef_(self) -> NDArray[Any]:
-        """A vote among many weight vectors has no single one."""
+        """Not available: a vote of many weight vectors has no single one."""
         raise AttributeError(
-            "VotedPerceptron has no `coef_`: its weight vectors follow from `support_` and `dual_coef_`"
+            "VotedPerceptron has no `coef_`: compute its weight vectors from `support_` and `dual_coef_`"
         )
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        """Nor a single intercept."""
+        """Not available, like `coef_`."""
         raise AttributeError("VotedPerceptron has no `intercept_`: see `support_` and `dual_coef_`")
 
     def _updates(self, name: str) -> Support:

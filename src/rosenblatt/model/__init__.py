@@ -1,1 +1,1 @@
-"""The core models: weights that predict, learn and grow. They know nothing of scikit-learn."""
+"""The core models: weights that predict, learn and grow. They do not depend on scikit-learn."""

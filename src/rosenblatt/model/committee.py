@@ -14,14 +14,14 @@ from .scores import margins
 
 
 class Committee(Model):
-    """Several perceptrons whose majority answers.
+    """Several perceptrons that predict by majority.
 
     Parameters
     ----------
     rule : Rule
         The last two of its `params` are the number of perceptrons and the seed of their starting weights.
     readout : {"committee"}, default="committee"
-        There is no other.
+        The only readout.
     n_features, dtype, max_support
         As for `Model`.
     """
@@ -39,7 +39,7 @@ class Committee(Model):
         super().__init__(rule, readout=readout, n_features=n_features, dtype=dtype)
 
     def _new_state(self, vectors: int, capacity: int) -> State:
-        """Random weights of about length 1, drawn feature by feature, the bias first: those known stay when others come."""
+        """Random weights of about length 1, drawn by feature, the bias first, so that new features do not change the others."""
         state = super()._new_state(self.size, capacity)
         drawn = np.random.RandomState(self.seed).standard_normal((capacity + 1, self.size)) / np.sqrt(capacity + 1)
         state.v_bias[:] = drawn[0] if self.rule.fit_intercept else 0.0
@@ -56,20 +56,20 @@ class Committee(Model):
         self.memory.started(self.state.w, self.state.bias)
 
     def add_class(self, *labels: Any) -> None:
-        """Let classes take part; there can be two."""
+        """Add classes; at most two are allowed."""
         if len(self.classes) + len(labels) > 2:
             raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: ParallelPerceptron takes 2 "
+                "Only binary classification is supported. The type of the target is multiclass: ParallelPerceptron supports 2 "
                 f"classes; got {[*self.classes, *labels]}. Use another learner, or OneVsRestClassifier of scikit-learn."
             )
         super().add_class(*labels)
 
     def scores(self, table: Table) -> NDArray[np.float64]:
-        """The votes for the second class less those against it, as a share of all."""
+        """The mean vote for the second class, between -1 and 1."""
         raw = self.raw_scores(table, self.state.w, self.state.bias)
         shares: NDArray[np.float64] = np.where(raw >= 0.0, 1.0, -1.0).mean(axis=1, keepdims=True)
         return shares
 
     def last_margins(self, table: Table, y: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The votes for the true class less those against it, as a share of all."""
+        """The mean vote for the true class, between -1 and 1."""
         return margins(self.scores(Table(table.take(rows))), y[rows])

@@ -1,6 +1,6 @@
-"""The extra state of some rules besides their weights: a variance for every weight, a matrix of them for all, or a common scale.
+"""The extra state of some rules besides their weights: a variance for every weight, a covariance matrix, or a scale.
 
-A model passes these arrays to the loops by name, lets them grow with its classes and features, and restores them when a call
+A model passes these arrays to the loops by name, extends them for new classes and features, and restores them when a call
 fails.
 """
 
@@ -13,26 +13,26 @@ from numpy.typing import NDArray
 from rosenblatt.engine.state import Additive, Committee, Full, Scaled, Scales
 
 MOST_BYTES = 1 << 31
-"""Whole covariance matrices larger than this are refused."""
+"""Largest total size of full covariance matrices."""
 
 Arrays = Sequence[NDArray[Any]]
 
 
 class Memory:
-    """What a rule keeps besides its weights; most keep nothing.
+    """The extra state of a rule besides its weights; empty for most rules.
 
     Attributes
     ----------
     arrays
-        All of it, under the names of `rosenblatt.engine.state`.
+        All arrays, with their names in `rosenblatt.engine.state`.
     by_feature
-        What has one row for each feature.
+        Arrays with one row for each feature.
     others
-        What else has to be put back when a call fails.
+        Other arrays that must be restored when a call fails.
     scale
-        The factor of the weights, one for each weight vector, if they are kept without it.
+        The factor of each weight vector, if the weights are stored without it.
     spreads
-        Whether an example may change what is kept of features that it does not have.
+        Whether an example may change the extra state of features that it does not have.
     """
 
     spreads: bool = False
@@ -42,19 +42,19 @@ class Memory:
     scale: NDArray[np.float64] | None = None
 
     def started(self, w: NDArray[Any], bias: NDArray[np.float64]) -> None:
-        """Take note of starting weights."""
+        """Initialize the extra state for starting weights."""
 
     def grown(self, vectors: int, capacity: int) -> "Memory":
-        """The same for more weight vectors or features. Two classes share one; with a third each has its own."""
+        """A copy for more weight vectors or features. Two classes share one weight vector; with a third each has its own."""
         return self
 
     def content(self, features: int) -> Arrays:
-        """What a model with this number of features stores in a file, without spare room."""
+        """The arrays to store in a file, without unused capacity."""
         return ()
 
 
 class ScaleFactors(Memory):
-    """For weights that are kept as scale · v: the scale, ‖w‖², the steps taken and Σ of the scales, for each weight vector.
+    """For weights that are stored as scale · v: the scale, ‖w‖², the steps taken and Σ of the scales, for each weight vector.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class ScaleFactors(Memory):
         self.arrays = dict(zip(Scales._fields, self.others, strict=True))
 
     def average(self, state: Any, examples: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The mean of the weights in force after each example: (Σ scales · v - u) / examples."""
+        """The mean of the weights after each example: (Σ scales · v - u) / examples."""
         if not examples:
             return state.w * 1.0, state.bias.copy()
         total = self.total
@@ -80,12 +80,12 @@ class ScaleFactors(Memory):
         return (state.w * factors - state.u) / examples, (state.bias * total - state.u_bias) / examples
 
     def started(self, w: NDArray[Any], bias: NDArray[np.float64]) -> None:
-        """Measure starting weights."""
+        """Compute ‖w‖² of starting weights."""
         squares = np.sum(np.square(w, dtype=np.float64), axis=0)
         self.square[:] = np.ravel(squares)[: bias.size] + np.square(bias)
 
     def grown(self, vectors: int, capacity: int) -> "ScaleFactors":
-        """A new class starts afresh."""
+        """A copy with initial values for new classes."""
         if vectors == self.scale.size:
             return self
         new = ScaleFactors(vectors)
@@ -96,7 +96,7 @@ class ScaleFactors(Memory):
         return new
 
     def content(self, features: int) -> Arrays:
-        """All of it."""
+        """The arrays to store in a file."""
         return self.others
 
 
@@ -114,9 +114,9 @@ class DiagonalVariances(Memory):
     Parameters
     ----------
     initial : float
-        What they start from.
+        Initial variance.
     vectors, capacity : int
-        Number of weight vectors, and number of features that there is room for.
+        Number of weight vectors, and number of features including unused capacity.
     """
 
     def __init__(self, initial: float, vectors: int, capacity: int) -> None:
@@ -127,7 +127,7 @@ class DiagonalVariances(Memory):
         self.by_feature, self.others = (self.sigma,), (self.bias,)
 
     def grown(self, vectors: int, capacity: int) -> "DiagonalVariances":
-        """Known variances stay; what is new starts afresh."""
+        """A copy that keeps all variances; new ones get the initial value."""
         new = DiagonalVariances(self.initial, vectors, capacity)
         if self.sigma.ndim == new.sigma.ndim:
             new.sigma[tuple(slice(size) for size in self.sigma.shape)] = self.sigma
@@ -148,9 +148,9 @@ class FullVariances(Memory):
     Parameters
     ----------
     initial : float
-        What its diagonal starts from.
+        Initial diagonal.
     vectors, capacity : int
-        Number of weight vectors, and number of features that there is room for.
+        Number of weight vectors, and number of features including unused capacity.
     """
 
     spreads = True
@@ -179,7 +179,7 @@ class FullVariances(Memory):
         self.sigma[...] = saved["sigma"]
 
     def grown(self, vectors: int, capacity: int) -> "FullVariances":
-        """Known variances stay; what is new starts afresh."""
+        """A copy that keeps all variances; new ones get the initial value."""
         new = FullVariances(self.initial, vectors, capacity)
         have, size, _ = self.sigma.shape
         new.sigma[:have, :size, :size] = self.sigma

@@ -1,6 +1,6 @@
-"""The linear model: classes and features in the order in which they arrived, weights, counters; predict, learn, grow.
+"""The linear model: classes and features in order of first appearance, weights, counters; predict, learn, grow.
 
-It knows nothing of scikit-learn. The estimators are the scikit-learn interface to it; streams use it directly.
+It does not depend on scikit-learn. The estimators are its scikit-learn interface; streams use it directly.
 """
 
 import math
@@ -30,20 +30,20 @@ _NO_WEIGHT = np.zeros(0)
 
 
 class Model:
-    """Weights that learn.
+    """A linear model with a learning rule.
 
     Parameters
     ----------
     rule : Rule
-        What to learn by.
+        The learning rule.
     readout : {"last", "average", "vote"}, default="last"
-        What predictions are made from.
+        The weights used for predictions.
     n_features : int or None, default=None
-        Number of features; None: examples are dicts, and features are added as they come.
+        Number of features; None: examples are dicts, and new features are added.
     dtype : dtype, default=float64
         The float type of the weights.
     max_support : int or None, default=None
-        Largest number of updates that a vote remembers.
+        Largest number of updates that are kept for a vote.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Model:
         self._dict_row = DictRow(self.dtype)
         self._passes = self.rule.passes()
         state = self._state
-        if self.rule.link == "identity":  # two names for one array, which a copy has torn apart
+        if self.rule.link == "identity":  # w and v are one array; a copy has separated them
             state = state._replace(v=state.w, v_bias=state.bias)
         self.state = state
 
@@ -88,13 +88,13 @@ class Model:
 
     @property
     def state(self) -> State:
-        """All that learning changes, as arrays."""
+        """All arrays that learning changes."""
         return self._state
 
     @state.setter
     def state(self, state: State) -> None:
         self._state = state
-        self._kept = {  # the addresses are valid as long as the arrays are kept
+        self._kept = {  # keep the arrays, so that their addresses stay valid
             **{name: array for name, array in state._asdict().items() if name != "w"},
             "params": np.array(self.rule.params, dtype=np.float64),
             "label": np.zeros(1, np.int64),
@@ -127,7 +127,7 @@ class Model:
         return state
 
     def add_class(self, *labels: Any) -> None:
-        """Let classes take part from now on. A third one turns w into -w and +w for the first two."""
+        """Add classes. A third class turns w into -w and +w for the first two."""
         for label in labels:
             kind = kind_of_label(label)
             if self.classes and kind != kind_of_label(self.classes[0]):
@@ -141,13 +141,13 @@ class Model:
             self._reshape(len(self.classes), self.state.w.shape[0])
 
     def add_features(self, count: int) -> None:
-        """Make room for this total number of features; the room is doubled, so that growing one by one stays cheap."""
+        """Extend the arrays to this number of features; the capacity is doubled, so that adding single features is cheap."""
         self.n_features = max(count, self.n_features)
         if count > self.state.w.shape[0]:
             self._reshape(self.vectors, max(count, 2 * self.state.w.shape[0], 16))
 
     def _reshape(self, vectors: int, capacity: int) -> None:
-        memory = self.memory.grown(vectors, capacity)  # first, because it may be refused
+        memory = self.memory.grown(vectors, capacity)  # first, because it may raise an error
         old, new = self.state, self._new_state(vectors, capacity)
         for before, after in ((old.v, new.v), (old.u, new.u)):
             if before.ndim == after.ndim:
@@ -182,7 +182,7 @@ class Model:
         if self.rule.link == "exp":
             if not ((coef > 0).all() and (not self.rule.fit_intercept or (intercept > 0).all())):
                 raise ValueError(
-                    "The starting weights of a rule that learns logarithms must be greater than 0; got some that are not. "
+                    "The starting weights of a rule that learns logarithms must be greater than 0; got a value of at most 0. "
                     "Leave them out to start from 1, or learn with balanced=True."
                 )
             coef, intercept = np.log(coef), np.log(intercept) if self.rule.fit_intercept else intercept
@@ -200,11 +200,11 @@ class Model:
             self.support.start_from(np.asarray(coef, dtype=np.float64), state.v_bias.copy())
 
     def last_margins(self, table: Table, y: Codes, rows: Codes) -> Floats:
-        """The margins of some examples by the last weights, whatever the readout."""
+        """The margins of some examples with the last weights, for any readout."""
         return margins(self.raw_scores(table, *self.last(), rows), y[rows])
 
     def resume(self, other: "Model") -> None:
-        """Begin with the weights that another model ended with."""
+        """Start with the last weights of another model."""
         weights = other.state[:4] if other.memory.scale is None else other.last() * 2
         for mine, theirs in zip(self.state[:4], weights, strict=True):
             mine[...] = theirs[: mine.shape[0]]
@@ -221,8 +221,8 @@ class Model:
     ) -> None:
         """Learn rows of a table in the given order; y holds class numbers, `weight` one number per row or nothing.
 
-        A bad value raises ValueError and leaves the model half-taught: `learn` undoes that, a training run throws
-        its model away. `on_run` is called when as many examples as ``counters.goal`` in a row needed no update.
+        A bad value raises ValueError and leaves the model partly updated: `learn` restores it, a training run discards the
+        model. `on_run` is called when ``counters.goal`` examples in a row needed no update.
         """
         self._averaged = None
         counters = self.state.counters
@@ -241,7 +241,7 @@ class Model:
                     on_run()
 
     def guess_and_learn(self, table: Table, y: Codes, order: Codes) -> Codes:
-        """Predict each row with the average so far, then learn it; the class numbers predicted. Needs float64 and two classes."""
+        """Predict each row with the average so far, then learn it; return the predictions. Needs float64 and two classes."""
         self._averaged = None
         guesses = np.empty(order.size, np.int64)
         for rows, local, part in table.chunks(order):
@@ -253,7 +253,7 @@ class Model:
         return guesses
 
     def _describe_bad_row(self, table: Table, number: int) -> str:
-        """Why a row could not be learned: a bad value, one too large, or a step that no rule may take."""
+        """Describe why a row could not be learned: a bad value, one too large, or an invalid step."""
         with np.errstate(over="ignore", invalid="ignore"):
             row = table.take(np.array([number]))
             values = np.asarray(row.data if table.sparse else row, dtype=np.float64)
@@ -261,12 +261,12 @@ class Model:
         if not sound:
             return table.describe_bad_row(number)
         return (
-            f"The step of a rule must be a finite number of at least 0; `{self.rule.step.__name__}` gave another for row "
-            f"{number} of X. Check what the step function returns, or whether it raises, for such margins and norms."
+            f"The step of a rule must be a finite number of at least 0; `{self.rule.step.__name__}` returned another value for "
+            f"row {number} of X. Check what the step function returns, or whether it raises, for such margins and norms."
         )
 
     def _attend(self, reason: int, numbers: Codes | None = None) -> None:
-        """Handle the return code of a pass: bring linked weights back to scale, empty the log of updates."""
+        """Handle the return code of a pass: rescale linked weights, empty the log of updates."""
         state = self.state
         if reason == OUT_OF_SCALE:
             top = max(float(np.max(logs, initial=-np.inf)) for logs in (state.v, state.v_bias))
@@ -282,15 +282,15 @@ class Model:
             state.counters.logged = 0
 
     def learn(self, table: Table, labels: Sequence[Any], places: Codes, weight: Floats = _NO_WEIGHT) -> None:
-        """Learn examples in the order received; a class never seen before takes part from its first example on.
+        """Learn examples in the given order; a new class takes part from its first example on.
 
-        `places` holds for each example the place of its label in `labels`, which are all in use. The result is the same as that
-        of `learn_one` for one after the other. If an example cannot be learned, ValueError is raised and the model is as it was
+        `places` holds for each example the index of its label in `labels`, all of which must occur. The result is the same as
+        that of `learn_one` for each example. If an example cannot be learned, ValueError is raised and the model is as it was
         before the call.
         """
         numbers = np.array([self.class_number.get(label, -1) for label in labels], np.int64)
         arrivals = sorted((int(np.argmax(places == new)), new) for new in np.flatnonzero(numbers < 0).tolist())
-        # A new class gives the model new arrays, and linked weights may be scaled all together.
+        # A new class replaces the arrays of the model, and linked weights may be rescaled.
         everything = arrivals or self.rule.link != "identity" or self.memory.spreads
         undo = self._snapshot(slice(None) if everything else table.touched())
         try:
@@ -308,7 +308,7 @@ class Model:
             raise
 
     def _snapshot(self, touched: Any) -> Callable[[], None]:
-        """A function that puts the model back as it is now; of the weights it remembers those of the touched features."""
+        """A function that restores the present state; only the weights of the touched features are saved."""
         state, memory, classes = self.state, self.memory, len(self.classes)
         undo_support = self.support.snapshot() if self.support is not None else None
         big = [weights for weights in {id(a): a for a in (state.w, state.v, state.u)}.values() if weights.size]
@@ -335,7 +335,7 @@ class Model:
 
     @property
     def vectors(self) -> int:
-        """Number of weight vectors: one for two classes, else one for each."""
+        """Number of weight vectors: one for two classes, else one for each class."""
         return self._state.v_bias.size
 
     def last(self) -> tuple[NDArray[Any], Floats]:
@@ -347,7 +347,7 @@ class Model:
         return (state.w * factors).astype(self.dtype, copy=False), state.bias * scale
 
     def weights(self) -> tuple[NDArray[Any], Floats]:
-        """The weights that predictions are made from, feature-major, and the biases."""
+        """The weights used for predictions, feature-major, and the biases."""
         state = self._state
         if self.readout != "average":
             return self.last()
@@ -361,7 +361,7 @@ class Model:
         return self._averaged
 
     def coef(self) -> tuple[NDArray[Any], Floats]:
-        """The same as scikit-learn has them: one row of features for each weight vector, and the intercepts."""
+        """The same weights in the layout of scikit-learn: one row for each weight vector, and the intercepts."""
         w, bias = self.weights()
         w = w[: self.n_features]
         return (w[None, :].copy() if w.ndim == 1 else np.ascontiguousarray(w[:, : self.vectors].T)), bias.copy()
@@ -381,7 +381,7 @@ class Model:
             separate = self._settings.scheme == ONE_VS_REST
             self._check_finite(table)
             return self.support.votes(table, float(self._state.counters.age), self._settings.bias, separate)
-        if self.readout == "last" and self.memory.scale is not None:  # as learning does it, to the last bit
+        if self.readout == "last" and self.memory.scale is not None:  # the same arithmetic as in learning, bit for bit
             return self.raw_scores(table, self._state.w, self._state.bias) * self.memory.scale
         return self.raw_scores(table, *self.weights())
 
@@ -408,15 +408,15 @@ class Model:
     # ---- one example at a time ----
 
     def learn_one(self, x: Any, label: Any, weight: float = 1.0) -> Any:
-        """Predict one example, then learn it: gives the prediction, None before any label was seen."""
+        """Predict one example, then learn it; return the prediction, None before the first label."""
         if not 0.0 <= weight < math.inf:
             raise ValueError(
-                f"The weight of an example must be a finite number of at least 0; got {weight!r}. 1 counts it once, 0 not at all."
+                f"The weight of an example must be a finite number of at least 0; got {weight!r}. 1 counts it once, 0 ignores it."
             )
         code = self.class_number.get(label)
         if code is None or self.readout != "last" or len(self.classes) < 2:
             return self._learn_one_slowly(x, label, weight)
-        # What most calls are is done at once: a dict of known features, or an array that is as it should be.
+        # Fast path for most calls: a dict of known features, or an array of the right type.
         added: list[Hashable] = []
         kind = type(x)
         if kind is dict and self.features is not None:
@@ -440,13 +440,13 @@ class Model:
         return guess
 
     def _learn_one_slowly(self, x: Any, label: Any, weight: float) -> Any:
-        """The same where the prediction must be made apart: new classes, few classes, averages and votes."""
+        """`learn_one` with a separate prediction: for new classes, fewer than two classes, averages and votes."""
         guess = self.predict_one(x) if self.n_features else (self.classes[0] if self.classes else None)
         self.teach(x, label, weight)
         return guess
 
     def teach(self, x: Any, label: Any, weight: float = 1.0) -> None:
-        """Learn one example without predicting it, for those whose prediction was made before."""
+        """Learn one example without predicting it."""
         undo = None
         if label not in self.class_number:
             undo = self._snapshot(slice(None))
@@ -462,12 +462,12 @@ class Model:
             raise
 
     def _learn_row(self, x: Any, code: int, weight: float) -> tuple[int, list[Hashable]]:
-        """Learn one example: the class predicted for it, or, negative, why it needs attention; and the features it added."""
+        """Learn one example; return its predicted class, or a negative return code, and the new features."""
         if isinstance(x, Mapping):
             row, added = self._encode_dict(x, grow=True)
             addresses = row.indices_address, row.values_address
             return self._learn_sparse(self._address, self._state.w, *addresses, row.count, code, weight), added
-        x = self._encode_array(x, grow=True)  # first, because it may give the model new arrays
+        x = self._encode_array(x, grow=True)  # first, because it may replace the arrays of the model
         return self._learn_dense(self._address, self._state.w, x, code, weight), []
 
     def _after_one(self, outcome: int, x: Any, added: list[Hashable]) -> None:
@@ -480,7 +480,7 @@ class Model:
             self.support.absorb(self._row_table(x))
 
     def _row_table(self, x: Any) -> Table:
-        """One example as a table; features that a dict holds and the model does not know are left out."""
+        """One example as a table, without unknown features of a dict."""
         if not isinstance(x, Mapping):
             return Table.of_row(self._encode_array(x, grow=False).reshape(1, -1), self.n_features, self.dtype)
         row, _ = self._encode_dict(x, grow=False)
@@ -490,9 +490,9 @@ class Model:
         return Table.of_row(csr, self.n_features, self.dtype)
 
     def predict_one(self, x: Any) -> Any:
-        """The class of one example, or None before any label was seen.
+        """Predict the class of one example; None before the first label.
 
-        A model that grew with dicts ignores features that it does not know; one that learned from a frame refuses them.
+        A model trained with dicts ignores unknown features; a model trained with a frame raises an error.
         """
         if not self.classes:
             return None
@@ -503,7 +503,7 @@ class Model:
         return self._decide(self.scores(self._row_table(x))[0], len(self.classes))
 
     def _guess_at_once(self, x: dict[Any, Any], vocabulary: dict[Hashable, int]) -> int:
-        """The class number of a dict of known features, as most are; -1 if it needs a closer look."""
+        """Fast path: the class number of a dict of known features; -1 for any other dict."""
         row, state = self._dict_row, self._state
         try:
             row.fill(x, vocabulary)
@@ -515,7 +515,7 @@ class Model:
 
     @property
     def _plain(self) -> bool:
-        """Whether predictions are made from the weights as they are."""
+        """Whether predictions use the last weights without a scale."""
         return self.readout == "last" and self.memory.scale is None
 
     def _decide(self, scores: Floats, classes: int) -> Any:
@@ -537,7 +537,7 @@ class Model:
                 self.add_features(x.size)
             elif self.features:
                 raise ValueError(
-                    "This model has learned from dicts and takes dicts; got an array. Pass {feature: value} for each example."
+                    "This model was trained with dicts and needs dicts; got an array. Pass {feature: value} for each example."
                 )
         if x.shape != (self.n_features,):
             raise ValueError(
@@ -551,18 +551,18 @@ class Model:
         return vector
 
     def _encode_dict(self, x: Mapping[Any, Any], grow: bool) -> tuple[DictRow, list[Hashable]]:
-        """One example as columns and values, and the features that it added."""
+        """One example as columns and values, and its new features."""
         vocabulary = self.features
         if vocabulary is None:
             raise ValueError(
-                f"This model has learned from arrays of {self.n_features} features without names and takes such arrays; got a "
+                f"This model was trained with arrays of {self.n_features} features without names and needs such arrays; got a "
                 "dict. Train with a DataFrame or with dicts to use names."
             )
         unknown = [name for name in x if name not in vocabulary]
         if unknown and self.frozen:
             raise ValueError(
-                f"This model has learned from a frame and takes its columns; got the unknown feature {unknown[0]!r}. "
-                "Train with dicts from the start to let features come as they will."
+                f"This model was trained with a frame and needs its columns; got the unknown feature {unknown[0]!r}. "
+                "Train with dicts from the start to allow new features."
             )
         added: list[Hashable] = unknown if grow else []
         if unknown and not grow:
@@ -575,8 +575,8 @@ class Model:
             self._forget_features(added)
             wrong = next(name for name, value in x.items() if not is_number(value))
             raise ValueError(
-                f"The features of an example must be numbers; {wrong!r} is {x[wrong]!r}. Turn a category into a feature of its "
-                f"own, for instance {{{f'{wrong}={x[wrong]}'!r}: 1}}."
+                f"The features of an example must be numbers; {wrong!r} is {x[wrong]!r}. Make a feature for each category, "
+                f"for instance {{{f'{wrong}={x[wrong]}'!r}: 1}}."
             ) from None
         self.add_features(len(vocabulary))
         return self._dict_row, added

@@ -1,6 +1,6 @@
 """Examples in the form that compiled code takes: C-contiguous dense rows, or sorted CSR rows, of float32 or float64.
 
-What already has that form is used where it lies. Other layouts are gathered a chunk at a time, so that a strided or
+Data in that form are used without a copy. Other layouts are copied in chunks, so that a strided or
 Fortran-ordered matrix is never copied as a whole; a CSR matrix with unsorted or repeated entries is put in order on a copy.
 """
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rosenblatt.engine.rows import CSR, check_csr
 
 CHUNK_BYTES = 1 << 25
-"""Size of a chunk, which one compiled call handles: an interrupt is noticed between two chunks."""
+"""Size of a chunk, the input of one compiled call; an interrupt is handled between two chunks."""
 
 Floats = NDArray[Any]
 Indices = NDArray[np.int64]
@@ -52,12 +52,12 @@ class Table:
         self.in_place = True
         boundaries = writable(
             X.indptr.astype(np.int64, copy=False)
-        )  # one type for all: each would be compiled on its own
+        )  # one type for all, because each type is compiled separately
         verdict = check_csr(boundaries, writable(X.indices), X.data.size, *self.shape)
         if verdict == 2:
             raise ValueError(
-                f"The column indices of a sparse X must lie in 0..{self.shape[1] - 1}, one for each value, and its row "
-                "boundaries must rise from 0 to the number of entries; got one that breaks this. Rebuild it from its coordinates."
+                f"The column indices of a sparse X must be in 0..{self.shape[1] - 1}, one for each value, and its row "
+                "boundaries must increase from 0 to the number of entries; got a value outside. Rebuild it from its coordinates."
             )
         if verdict == 1:
             X = X.copy()
@@ -68,7 +68,7 @@ class Table:
 
     @classmethod
     def of_row(cls, row: Any, features: int, dtype: Any) -> "Table":
-        """One example that has the right form already; nothing is checked."""
+        """Make a table of one example in the right form, without checks."""
         table = cls.__new__(cls)
         table.sparse, table.in_place, table.dtype = isinstance(row, CSR), True, np.dtype(dtype)
         table.rows, table._chunk = row, 1
@@ -77,7 +77,7 @@ class Table:
 
     @classmethod
     def of_rows(cls, rows: Any, features: int) -> "Table":
-        """Many examples that have the right form already, as readers of files make them; nothing is checked."""
+        """Make a table of examples in the right form, such as those of file readers, without checks."""
         table = cls.of_row(rows, features, (rows.values if isinstance(rows, CSR) else rows).dtype)
         count = rows.indptr.size - 1 if table.sparse else rows.shape[0]
         table.shape = (count, table.shape[1])
@@ -88,18 +88,20 @@ class Table:
         return self.shape[0]
 
     def chunks(self, order: Indices) -> Iterator[tuple[Any, Indices, slice]]:
-        """The rows in the given order, in chunks: its rows, the order within it, and which part of `order` it is."""
+        """Yield the rows in the given order, in chunks: the rows, the order within them, and the slice of `order`."""
         for start in range(0, order.size, self._chunk):
             part = slice(start, min(start + self._chunk, order.size))
             if self.in_place:
                 yield self.rows, order[part], part
             else:
-                with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and the loop finds it
+                with np.errstate(
+                    over="ignore"
+                ):  # values too large for float32 become infinite, and the loop reports them
                     rows = np.ascontiguousarray(self.rows[order[part]], dtype=self.dtype)
                 yield rows, np.arange(part.stop - start), part
 
     def take(self, rows: Indices) -> Any:
-        """A copy of some rows: a dense array, or a scipy CSR array."""
+        """Copy some rows to a dense array or a scipy CSR array."""
         if not self.sparse:
             return np.ascontiguousarray(self.rows[rows], dtype=self.dtype)
         return self.as_scipy()[rows]
@@ -111,13 +113,13 @@ class Table:
         return csr_array((self.rows.values, self.rows.indices, self.rows.indptr), shape=self.shape)
 
     def touched(self) -> Any:
-        """The features that these rows can change: a slice of all, or an index array where the rows hold few."""
+        """The features that these rows can change: a slice of all, or an index array if there are few."""
         if self.sparse and self.rows.values.size < self.shape[1]:
             return np.unique(self.rows.indices)
         return slice(None)
 
     def describe_bad_row(self, number: int) -> str:
-        """What is wrong with a row whose score came out as not finite."""
+        """Describe the error in a row whose score is not finite."""
         values = (
             self.rows.values[self.rows.indptr[number] : self.rows.indptr[number + 1]]
             if self.sparse
@@ -146,6 +148,6 @@ class _View:
 
 
 def writable(array: NDArray[Any]) -> NDArray[Any]:
-    """The same memory, not marked read-only: compiled code never writes to it, and would be compiled again for that type."""
+    """A writable view: compiled code does not write to it, but would be compiled again for read-only arrays."""
     array = np.ascontiguousarray(array)
     return array if array.flags.writeable or array.size == 0 else np.asarray(_View(array))

@@ -13,14 +13,14 @@ Codes = NDArray[np.int64]
 
 
 class DictRow:
-    """The last dict as columns and values, at addresses that are known: records of a stream mostly have the same names."""
+    """The last dict as columns and values at fixed addresses; most records of a stream have the same names."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
         self.names: tuple[Any, ...] | None = None
 
     def fill(self, x: Mapping[Any, Any], vocabulary: dict[Hashable, int]) -> None:
-        """Take another dict; an unknown name raises KeyError, a value that is no number struct.error or OverflowError."""
+        """Store another dict. Raise KeyError for an unknown name, struct.error or OverflowError for a bad value."""
         names = tuple(x)
         if names != self.names:
             indices = array("q", map(vocabulary.__getitem__, names))
@@ -38,13 +38,13 @@ class DictRow:
 
 
 class DictRows:
-    """Many dicts as columns and values: the address of each one's columns, and all values one after the other.
+    """Many dicts as columns and values: the address of the columns of each dict, and all values in one array.
 
-    An unknown name raises KeyError, a value that is no number struct.error, one too large for a float OverflowError.
+    An unknown name raises KeyError, a value that is not a number struct.error, one too large for a float OverflowError.
     """
 
     def __init__(self, rows: Iterable[Mapping[Any, Any]], vocabulary: dict[Hashable, int]) -> None:
-        self._kept: list[Any] = []  # what the addresses point to
+        self._kept: list[Any] = []  # keep the arrays, so that their addresses stay valid
         names: tuple[Any, ...] | None = None
         columns: list[int] = []
         counts: list[int] = []
@@ -62,17 +62,17 @@ class DictRows:
 
 
 def kind_of_label(label: Any) -> str:
-    """Strings, or numbers and booleans; anything else is refused."""
+    """Return the type of a label, string or number (including booleans); raise an error for other types."""
     if isinstance(label, str | np.str_):
         return "string"
     if isinstance(label, bool | int | float | np.bool_ | np.integer | np.floating) and math.isfinite(label):
         return "number"
     raise ValueError(
-        f"A label must be a string, a boolean or a finite number; got {label!r}. Leave out examples without a label, or give "
-        "them a class of their own."
+        f"A label must be a string, a boolean or a finite number; got {label!r}. Remove examples without a label, or "
+        "give them a separate class."
     )
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value can be that of a feature."""
+    """Whether a value is allowed as the value of a feature."""
     return np.asarray(value).dtype.kind in "bfiu" and np.ndim(value) == 0

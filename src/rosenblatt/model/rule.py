@@ -1,4 +1,4 @@
-"""A learning rule as the core model takes it: its step function with its numbers, and the conventions it runs under."""
+"""A learning rule of the core model: its step function, its hyperparameters and its conventions."""
 
 import dataclasses
 import functools
@@ -20,27 +20,27 @@ LINKS = {"identity": IDENTITY, "exp": EXP, "balanced": BALANCED}
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """A learning rule with its numbers, and the conventions it runs under.
+    """A step function with its hyperparameters and conventions.
 
     Parameters
     ----------
     step : callable
-        ``step(margin, [sq_norm,] *params) -> tau``: how far to move; of second order
+        ``step(margin, [sq_norm,] *params) -> tau``, the size of the step; for a second-order rule
         ``step(margin, variance, weight, *params) -> alpha, beta``; if it also shrinks the weights
         ``step(margin, sq_norm, w_sq_norm, steps, weight, *params) -> shrink, tau``.
     params : tuple of float
         The values of its hyperparameters, in the order of its arguments.
     target : float, default=inf
-        Examples with a larger margin are left alone without asking `step`; the loss is ``max(0, target - margin)``
-        (``max(0, -margin)`` where the target is infinite).
+        Examples with a larger margin are skipped without calling `step`; the loss is ``max(0, target - margin)``
+        (``max(0, -margin)`` if the target is infinite).
     link : {"identity", "exp", "balanced"}, default="identity"
         Whether steps are added to the weights or to their logarithms.
     on_zero, multiclass, fit_intercept
         As in the estimators.
     covariance : {"diagonal", "full"}, default="diagonal"
-        What a second-order rule, whose `step` asks for the variance of the margin, keeps of Σ.
+        The part of Σ that a second-order rule stores.
     variance : float, default=1.0
-        The variance that every weight starts with, of such a rule.
+        Initial variance of every weight of a second-order rule.
     """
 
     step: Callable[..., Any]
@@ -65,7 +65,7 @@ class Rule:
 
     @property
     def additive(self) -> bool:
-        """Whether the weights are their start plus a sum of steps along the examples: what the theorems assume."""
+        """Whether the weights are the starting weights plus a sum of multiples of examples, as the theorems assume."""
         return self.link == "identity" and self.kind is Additive
 
     def passes(self) -> Passes:

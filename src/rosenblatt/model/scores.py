@@ -1,4 +1,4 @@
-"""From scores to classes, margins and mistakes; one meaning for all learners."""
+"""Classes, margins and mistakes from scores, the same for all learners."""
 
 import math
 from typing import Any
@@ -13,8 +13,8 @@ Floats = NDArray[np.float64]
 def predicted_classes(scores: NDArray[Any], classes: int = 2) -> Codes:
     """Class numbers for scores of shape (rows, weight vectors).
 
-    One weight vector: class 1 from a score of 0 on, else class 0. Several: the class with the highest score, the first of ties.
-    A model that has seen one class only predicts that one.
+    One weight vector: class 1 if the score is at least 0, else class 0. Several: the class with the highest score, the first in
+    a tie. With a single class, that class is predicted.
     """
     if classes < 2:
         return np.zeros(len(scores), np.int64)
@@ -36,13 +36,13 @@ def margins(scores: Floats, y: Codes) -> Floats:
     true = scores[np.arange(len(y)), y]
     others = scores.copy()
     others[np.arange(len(y)), y] = -math.inf
-    with np.errstate(over="ignore"):  # scores may be finite and yet too far apart for a number
+    with np.errstate(over="ignore"):  # the difference of finite scores may overflow
         lead: Floats = true - others.max(axis=1)
     return lead
 
 
 def wrong(scores: Floats, y: Codes, on_zero: str) -> NDArray[np.bool_]:
-    """Which examples these scores get wrong; `on_zero` decides about ties."""
+    """Which scores are mistakes; `on_zero` decides ties."""
     lead = margins(scores, y)
     if on_zero == "update":
         return lead <= 0.0

@@ -1,6 +1,6 @@
-"""The memory of a voted model: its updates in order, not its weight vectors.
+"""The updates of a voted model in order, stored instead of its weight vectors.
 
-Every weight vector that ever was is a running sum of updates, so its scores are a running sum of inner products with the
+Every weight vector of the run is a running sum of updates, so its scores are a running sum of inner products with the
 support rows: one matrix product and one sweep give the votes of all of them.
 """
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _BLOCK_ENTRIES = 1 << 21
-"""Number of inner products that are held at once while voting."""
+"""Largest number of inner products in memory while voting."""
 
 
 class Support:
@@ -33,9 +33,9 @@ class Support:
     Attributes
     ----------
     rows : array or CSR array of shape (support rows, features)
-        The examples that caused an update; in one training run each stands once.
+        The examples that caused an update; in one training run each occurs once.
     entries, ages, steps : arrays
-        For each update its row in `rows`, how many examples (by weight) came before it, and the step of each weight vector.
+        For each update its row in `rows`, the number of earlier examples (by weight), and the step of each weight vector.
     """
 
     def __init__(self, max_updates: int | None = None) -> None:
@@ -61,11 +61,11 @@ class Support:
         return self.blocks[0] if self.blocks else np.zeros((0, 0))
 
     def start_from(self, coef: Floats, bias: Floats) -> None:
-        """Begin with these weights, one row for each weight vector."""
+        """Set the starting weights, one row for each weight vector."""
         self.start_coef, self.start_bias = coef.copy(), bias.copy()
 
     def widen(self, vectors: int) -> None:
-        """Turn the log of one weight vector into that of -w, +w and zeros, or add vectors that never moved."""
+        """Turn the log of one weight vector into that of -w, +w and zeros, or add vectors without updates."""
         if vectors == self.steps.shape[1]:
             return
         self.steps = _more_vectors(self.steps, vectors)
@@ -75,7 +75,7 @@ class Support:
             self.start_coef = np.ascontiguousarray(_more_vectors(self.start_coef.T, vectors).T)
 
     def note(self, rows: Integers, ages: Floats, steps: Floats) -> None:
-        """Remember updates by the numbers of their rows; `absorb` then copies the rows."""
+        """Store updates by the numbers of their rows; `absorb` then copies the rows."""
         self._noted.append((rows, ages.copy(), steps.copy()))
 
     def noted(self) -> tuple[Integers, Floats]:
@@ -84,7 +84,7 @@ class Support:
         return rows, steps
 
     def snapshot(self) -> Callable[[], None]:
-        """A function that puts everything back as it is now; what was noted and not yet absorbed is dropped."""
+        """A function that restores the present state; updates noted but not absorbed are dropped."""
         before = dict(vars(self), _noted=[])
         return lambda: vars(self).update(before)
 
@@ -122,7 +122,7 @@ class Support:
         self.entries, self.ages, self.steps = entries, self.ages[count:], self.steps[count:]
 
     def survived(self, examples: float) -> Floats:
-        """Number of examples, counted by their weights, that each weight vector lasted, the starting one first."""
+        """Number of examples (by weight) for which each weight vector was in use, the starting one first."""
         return np.diff(np.concatenate([[self.start_age], self.ages, [examples]]))
 
     def votes(self, table: Table, examples: float, bias: float, separate: bool) -> Floats:
@@ -150,7 +150,7 @@ class Support:
                 vote_many(*first, survived[:1], 0.0, separate, scores, votes)
                 vote_many(products, entries, self.steps, survived[1:], bias, separate, scores, votes)
             out[start : start + size] = votes.T
-            bad = np.flatnonzero(~np.isfinite(scores).all(axis=0))  # a score that once overflowed stays so
+            bad = np.flatnonzero(~np.isfinite(scores).all(axis=0))  # a score stays infinite after an overflow
             if bad.size:
                 raise ValueError(table.describe_bad_row(start + int(bad[0])))
         return out
@@ -171,7 +171,7 @@ def _more_vectors(steps: Floats, vectors: int) -> Floats:
 
 
 def _widened(rows: Any, features: int) -> Any:
-    """The same rows with zeros for features that came later."""
+    """The same rows with zeros for features that were added later."""
     if rows.shape[1] == features:
         return rows
     if hasattr(rows, "tocsr"):

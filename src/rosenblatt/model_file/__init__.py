@@ -1,7 +1,7 @@
-"""Models on disk: safetensors with a JSON header, written whole or not at all, read without running anything.
+"""Model files: safetensors with a JSON header, written atomically, and read without executing code from the file.
 
-An estimator is kept as its class, its parameters, its fitted attributes and its core model, so that a loaded one predicts the
-same and learns on as if it had never stopped. `rosenblatt.load` reads the file back.
+A file holds the class of an estimator, its parameters, its fitted attributes and its core model, so that a loaded estimator gives
+the same predictions and can continue training. `rosenblatt.load` reads the file.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ from .tree import BadModel, Tensors, decode, encode
 __all__ = ["BadModel"]
 
 CORES = ("model_", "_model")
-"""Where an estimator has its core model: linear, kernel."""
+"""Attribute that holds the core model of an estimator: linear, kernel."""
 
 
 class Saved:
-    """What a file says: a class by name, and the values to make an estimator of it."""
+    """Content of a model file: the name of the class, and the values of the estimator."""
 
     def __init__(self, header: dict[str, Any], tensors: Tensors) -> None:
         self.header = header
@@ -44,7 +44,7 @@ class Saved:
             raise BadModel("its header is damaged")
 
     def core_model(self, step: Any, kernel: Any, make: type[Model]) -> Any:
-        """The core model, with the functions that are no part of a file."""
+        """Create the core model, with the functions that are not stored in the file."""
         if self.kind == "linear":
             return linear_from_values(self.core, step, make)
         features = self.fitted.get("n_features_in_", 0)
@@ -52,21 +52,21 @@ class Saved:
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to a file, whole or not at all.
+    """Write a fitted estimator to a file atomically.
 
     Parameters
     ----------
     estimator : estimator
-        Any learner of this library, or one made by `rosenblatt.rule`.
+        A learner of this library, or one made by `rosenblatt.rule`.
     path : str or path
-        The file; what stands there is replaced only when the new one is complete and on disk.
+        The file; an existing file is replaced only when the new one is complete and on disk.
     """
     header, tensors = pack(estimator)
     write_file(path, header, tensors)
 
 
 def pack(estimator: Any) -> tuple[dict[str, Any], Tensors]:
-    """The header and the arrays of a fitted estimator's file; the arrays may be those that it goes on learning with."""
+    """The header and the arrays of the file of a fitted estimator; the arrays may share memory with the estimator."""
     attributes = dict(vars(estimator))
     place = next((name for name in CORES if name in attributes), None)
     if place is None:
@@ -78,7 +78,7 @@ def pack(estimator: Any) -> tuple[dict[str, Any], Tensors]:
     encoder = attributes.pop("encoder_", None)
     parameters = estimator.get_params(deep=False)
     if callable(parameters.get("kernel")):
-        parameters["kernel"] = None  # a function; `load` asks for it
+        parameters["kernel"] = None  # a function is not stored; `load` takes it as an argument
     tensors: Tensors = {}
     if encoder is not None:
         text = json.dumps(encoder.to_json(), ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -97,7 +97,7 @@ def pack(estimator: Any) -> tuple[dict[str, Any], Tensors]:
 
 
 def rule_of(learner: type[Any]) -> dict[str, Any] | None:
-    """The name of a rule that is not one of the library, and what its step function is; None for the library's own."""
+    """Name, readout and checksum of the step function of a user-defined rule; None for a learner of the library."""
     if learner.__module__.startswith("rosenblatt.learners."):
         return None
     step = getattr(learner, "_step", None)
@@ -110,7 +110,7 @@ def rule_of(learner: type[Any]) -> dict[str, Any] | None:
 
 
 def read(path: str | os.PathLike[str]) -> Saved:
-    """What a file says, checked to be whole; BadModel with a sentence about the reason if it cannot be used."""
+    """Read a file and check that it is complete; raise BadModel with the reason if it cannot be used."""
     header, tensors = read_file(path)
     try:
         return Saved(header, tensors)
@@ -119,7 +119,7 @@ def read(path: str | os.PathLike[str]) -> Saved:
 
 
 def unusable(path: str | os.PathLike[str], error: Exception) -> BadModel:
-    """What is said about a file whose content makes no model."""
+    """The exception for a file whose content is not a valid model."""
     return BadModel(
-        f"{os.fspath(path)} is no sound model: {str(error) or type(error).__name__}. Take another copy, or train again."
+        f"{os.fspath(path)} is not a valid model: {str(error) or type(error).__name__}. Use another copy, or train again."
     )

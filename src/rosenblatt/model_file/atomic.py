@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writing of files."""
 
 import contextlib
 import os
@@ -10,10 +10,10 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Where to write what shall stand at `path`: it gets there when the block ends well, and the old file stays if not.
+    """Give a temporary path to write to; it replaces `path` when the block ends without an error, else the old file is kept.
 
-    The new file lies in the folder of the old one until then, keeps its permissions, and is on disk before the old one goes.
-    What is no regular file, such as a pipe or a terminal, is written to as it is.
+    The temporary file is in the same folder, gets the permissions of the old file, and is on disk before it replaces it.
+    A `path` that is not a regular file, such as a pipe or a terminal, is written to directly.
     """
     target = Path(path).resolve()
     try:
@@ -45,7 +45,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_output(*paths: str | os.PathLike[str] | None) -> None:
-    """Refuse a path that cannot be written, before the work whose result is to go there; None is skipped."""
+    """Raise ValueError if a path cannot be written, before long work whose result it is for; None is skipped."""
     for path in paths:
         if path is None:
             continue

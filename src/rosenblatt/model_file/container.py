@@ -1,4 +1,4 @@
-"""The file itself: safetensors, with a JSON header among its metadata and a checksum over everything."""
+"""The file format: safetensors, with a JSON header in the metadata and a checksum of all content."""
 
 import errno
 import hashlib
@@ -15,17 +15,17 @@ from rosenblatt.model_file.atomic import replacing
 from .tree import BadModel, Tensors
 
 FORMAT = 1
-"""The version of the layout; raised when older libraries could no longer read it."""
+"""Version of the format; increased when older versions of the library can no longer read it."""
 
 
 def write_file(path: str | os.PathLike[str], header: dict[str, Any], tensors: Tensors) -> None:
-    """Write header and arrays, whole or not at all."""
+    """Write header and arrays atomically."""
     from safetensors import SafetensorError
     from safetensors.numpy import save, save_file
 
     metadata = _metadata(header, tensors)
     with replacing(path) as draft:
-        if not draft.is_file():  # a device or a pipe, which `save_file` would put a file in the place of
+        if not draft.is_file():  # a device or a pipe, which `save_file` would replace by a file
             draft.write_bytes(save(tensors, metadata))
             return
         try:
@@ -42,14 +42,14 @@ def _metadata(header: dict[str, Any], tensors: Tensors) -> dict[str, str]:
 
 
 def to_bytes(header: dict[str, Any], tensors: Tensors) -> bytes:
-    """Header and arrays as the bytes of a model file."""
+    """Convert header and arrays to the bytes of a model file."""
     from safetensors.numpy import save
 
     return bytes(save(tensors, _metadata(header, tensors)))
 
 
 def from_bytes(data: bytes, name: str) -> tuple[dict[str, Any], Tensors]:
-    """Header and arrays from the bytes of a model file, checked to be whole; `name` is for what is said about them."""
+    """Read header and arrays from the bytes of a model file and check that it is complete; `name` is used in error messages."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -67,43 +67,41 @@ def from_bytes(data: bytes, name: str) -> tuple[dict[str, Any], Tensors]:
 
 def _damaged(name: str, error: Exception) -> BadModel:
     return BadModel(
-        f"{name} is damaged or cut off and cannot be read as a model ({error}). Take another copy, or train again."
+        f"{name} is damaged or incomplete and cannot be read as a model ({error}). Use another copy, or train again."
     )
 
 
 def _check_digest(name: str, metadata: dict[str, str], tensors: Tensors) -> None:
     if metadata.get("sha256") != _digest(metadata["rosenblatt"], tensors):
         raise BadModel(
-            f"{name} was changed after it was written: its checksum does not fit its content. Take another copy, or train again."
+            f"{name} was changed after it was written: its checksum does not match its content. Use another copy, or train again."
         )
 
 
 def _as_os_error(error: Exception, path: str) -> OSError:
-    """safetensors gives what went wrong with a file as text: "I/O error: No space left on device (os error 28)"."""
+    """Convert an error of safetensors, which has only a text: "I/O error: No space left on device (os error 28)"."""
     text = str(error)
     number = int(text.rpartition("os error ")[2].split(")")[0]) if "os error " in text else errno.EIO
     return OSError(number, os.strerror(number), path)
 
 
 def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
-    """Header and arrays of a model file, checked to be whole; none of it is run."""
+    """Read header and arrays of a model file and check that it is complete; no code from the file is executed."""
     from safetensors import SafetensorError, safe_open
 
     name = os.fspath(path)
-    with Path(path).open(
-        "rb"
-    ) as file:  # what the system says about a missing file is better than what safetensors says
+    with Path(path).open("rb") as file:  # for a missing file the system has a better message than safetensors
         start = file.read(9)
     if len(start) < 9 or start[8:] != b"{":
         raise BadModel(
-            f"{name} is not a model of rosenblatt, which begins with a safetensors header; got something else. "
+            f"{name} is not a rosenblatt model, which begins with a safetensors header; got a different format. "
             "Make one with `rosenblatt train` or `save`."
         )
     try:
         with safe_open(name, framework="np") as file:
             metadata = file.metadata() or {}
             header = _header(name, metadata)
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - it is no dict
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - it is not a dict
     except BadModel:
         raise
     except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, MemoryError, RecursionError) as error:
@@ -115,13 +113,13 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
 def _header(name: str, metadata: dict[str, str]) -> dict[str, Any]:
     if "rosenblatt" not in metadata:
         raise BadModel(
-            f"{name} is a safetensors file, but not a model of rosenblatt: its header does not say so. Make one with "
+            f"{name} is a safetensors file, but not a rosenblatt model: its metadata have no entry `rosenblatt`. Make one with "
             "`rosenblatt train` or `save`."
         )
     header = json.loads(metadata["rosenblatt"])
     version = header.get("format") if isinstance(header, dict) else None
     if not isinstance(version, int) or version < 1:
-        raise BadModel(f"{name} has a header without a version, so it is damaged. Take another copy, or train again.")
+        raise BadModel(f"{name} is damaged: its header has no version. Use another copy, or train again.")
     if version > FORMAT:
         raise BadModel(
             f"{name} was written by a newer rosenblatt ({header.get('library')}, model format {version}); this one reads formats "

@@ -1,4 +1,4 @@
-"""The core models: linear ones and kernel machines as plain values, and back. What kernels will index is checked here."""
+"""Conversion of core models to plain values and back; all values that compiled loops use as indices are checked."""
 
 import dataclasses
 import json
@@ -23,11 +23,11 @@ _LONGEST = 1 << 32
 
 def _check(sound: Any, what: str) -> None:
     if not sound:
-        raise BadModel(f"{what} is not as it should be")
+        raise BadModel(f"{what} is not valid")
 
 
 def _array(value: Any, what: str, kind: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    """An array of finite numbers of one kind and shape (None: any), or BadModel."""
+    """Check that a value is an array of finite numbers with this kind and shape (None: any size)."""
     _check(isinstance(value, np.ndarray) and value.dtype.kind == kind and value.ndim == len(shape), what)
     _check(all(want in (None, have) for want, have in zip(shape, value.shape, strict=True)), what)
     _check(kind != "f" or np.isfinite(value).all(), what)
@@ -44,7 +44,7 @@ def _count(value: Any, what: str, most: int = 1 << 62) -> int:
 
 
 def linear_values(model: Model) -> Values:
-    """A linear model as plain values; arrays hold the features in use, not the spare room."""
+    """Convert a linear model to plain values; arrays are cut to the features in use."""
     rule = {field.name: getattr(model.rule, field.name) for field in dataclasses.fields(Rule) if field.name != "step"}
     return {
         "rule": rule,
@@ -64,11 +64,11 @@ def linear_values(model: Model) -> Values:
 
 
 _PASSING = ("log_rows", "log_ages", "log_steps", "tile", "columns", "amounts", "lagged")
-"""What a pass leaves behind that the next one does not look at."""
+"""Temporary arrays of a pass, which the next pass does not read."""
 
 
 def _groups(model: Model) -> dict[str, dict[str, NDArray[Any]]]:
-    """The arrays that learning changes, as `state`; the counters are kept as two arrays, `counts` and `sums`."""
+    """The arrays changed by training, as `state`; the counters are stored as two arrays, `counts` and `sums`."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, part in model.state._asdict().items():
         if name == "tally":
@@ -79,7 +79,7 @@ def _groups(model: Model) -> dict[str, dict[str, NDArray[Any]]]:
 
 
 def _distinct(group: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a group but for what only passes through them, and but for second names: `v` is mostly `w`."""
+    """The arrays of a group without temporary ones and without aliases (`v` is usually `w`)."""
     seen: dict[int, str] = {}
     return {
         name: part for name, part in group.items() if name not in _PASSING and seen.setdefault(id(part), name) == name
@@ -95,7 +95,7 @@ def _in_use(model: Model, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
-    """The linear model of these values; `step` is the function of its rule, unless `make` is a class that cannot learn."""
+    """Create a linear model from its values; `step` is the function of its rule, unless `make` is a class that cannot learn."""
     rule = values["rule"]
     known = {field.name for field in dataclasses.fields(Rule)} - {"step"}
     _check(isinstance(rule, dict) and set(rule) == known, "the rule")
@@ -114,7 +114,7 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     model = make(
         Rule(step=step, **rule),
         readout=values["readout"],
-        n_features=count,  # no room to spare: on a cluster the weights of all models must have one size
+        n_features=count,  # no spare capacity: on a cluster the weights of all models must have the same size
         dtype=values["dtype"],
         max_support=None if support is None else support["max_updates"],
     )
@@ -130,9 +130,9 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
         _fill(model, group, values["arrays"][place])
     stored = values["memory"]
     wanted = model.memory.content(count)
-    _check(isinstance(stored, list) and len(stored) == len(wanted), "what the rule keeps besides its weights")
+    _check(isinstance(stored, list) and len(stored) == len(wanted), "the memory of the rule")
     for number, target in enumerate(wanted):
-        target[...] = _array(stored[number], "what the rule keeps besides its weights", "f", target.shape)
+        target[...] = _array(stored[number], "the memory of the rule", "f", target.shape)
     model.state.counters.logged = 0
     model.state.counters.position = 0
     if model.support is not None:
@@ -145,14 +145,14 @@ def _fill(model: Model, group: Any, stored: Any) -> None:
     wanted = _distinct(group)
     _check(isinstance(stored, dict) and set(stored) == set(wanted), "the list of arrays")
     for name, target in wanted.items():
-        target = _in_use(model, target)  # noqa: PLW2901 - the view of it that is in use
+        target = _in_use(model, target)  # noqa: PLW2901 - a view of the part in use
         array = _array(stored[name], f"the array `{name}`", target.dtype.kind, target.shape)
         _check(array.dtype == target.dtype, f"the type of the array `{name}`")
         target[...] = array
 
 
 def _names_as_bytes(names: list[Any]) -> NDArray[np.uint8]:
-    """Names as the bytes of a JSON list: there can be more of them than the header of a file has room for."""
+    """Names as the bytes of a JSON list; long lists would not fit into the header of a file."""
     names = [name.item() if isinstance(name, np.generic) else name for name in names]
     wrong = [name for name in names if not (name is None or isinstance(name, str | int | float))]
     if wrong:
@@ -208,7 +208,7 @@ _EVENTS = ("event_row", "event_time", "event_tau", "event_score", "event_self")
 
 
 def kernel_values(model: Any) -> Values:
-    """A kernel perceptron as plain values; a kernel of the user's own is left out."""
+    """Convert a kernel perceptron to plain values; a kernel function of the user is left out."""
     from rosenblatt.dual.machine import Machine
 
     machine = model.machine
@@ -233,7 +233,7 @@ def kernel_values(model: Any) -> Values:
 
 
 def kernel_from_values(values: Values, kernel: Any, features: int) -> Any:
-    """The kernel perceptron of these values; `kernel` stands for one of the user's own."""
+    """Create a kernel perceptron from its values; `kernel` is used if the file has a kernel function of the user."""
     from rosenblatt.dual.machine import Machine
     from rosenblatt.dual.model import KernelModel, Settings
     from rosenblatt.dual.rows import Block
@@ -281,7 +281,7 @@ def kernel_from_values(values: Values, kernel: Any, features: int) -> Any:
 
 
 def _fill_records(machine: Any, records: Any, kept: int) -> None:
-    """What a budget's policy keeps besides its slots: arrays that grow with them, totals, a source of chance."""
+    """Set the data of a budget policy besides its slots: arrays that grow with them, totals, a random generator."""
     fields = {field.name for field in dataclasses.fields(machine)}
     own = {name: value for name, value in vars(machine).items() if name not in fields}
     _check(isinstance(records, dict) and set(records) == set(own), "the records of the budget")

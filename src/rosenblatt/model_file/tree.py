@@ -1,4 +1,4 @@
-"""Python values as JSON and named arrays, and back: a closed list of kinds, so that reading never runs code from a file."""
+"""Conversion of Python values of a fixed list of types to JSON and arrays, and back; reading never executes code from a file."""
 
 import dataclasses
 import math
@@ -11,15 +11,15 @@ Tensors = dict[str, NDArray[Any]]
 
 _LONGEST = 1 << 32
 _SPARE = 1 << 14
-"""Arrays with more entries than this, most of them zero, are kept as the others."""
+"""Arrays of at least this size in which most entries are zero are stored as their non-zero entries."""
 
 
 class BadModel(ValueError):  # noqa: N818
-    """A file that is not a model, or not one that can be used."""
+    """The file is not a model, or cannot be used."""
 
 
 def encode(value: Any, tensors: Tensors, name: str) -> Any:
-    """A value as JSON; its arrays go to `tensors` under names that begin with `name`."""
+    """Convert a value to JSON; its arrays are added to `tensors` under names that begin with `name`."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -72,7 +72,7 @@ def _encode_array(array: NDArray[Any], tensors: Tensors, name: str) -> Any:
     array = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="), copy=False))
     if array.size >= _SPARE:
         flat = array.reshape(-1)
-        used = np.flatnonzero(flat.view(f"u{array.itemsize}"))  # by its bits: -0.0 stays what it is
+        used = np.flatnonzero(flat.view(f"u{array.itemsize}"))  # compare bits, so that -0.0 is kept
         if 3 * used.size < flat.size:
             tensors[f"{name}.used"], tensors[f"{name}.values"] = used, flat[used]
             return {"sparse": name, "shape": list(array.shape)}
@@ -81,7 +81,7 @@ def _encode_array(array: NDArray[Any], tensors: Tensors, name: str) -> Any:
 
 
 def decode(tree: Any, tensors: Tensors) -> Any:
-    """The value that `encode` turned into JSON; anything else is refused."""
+    """Convert JSON made by `encode` back to the value; raise BadModel for anything else."""
     if tree is None or isinstance(tree, bool | int | float | str):
         return tree
     if isinstance(tree, list):
@@ -148,7 +148,7 @@ def _decode_csr(tree: Any, content: Any, tensors: Tensors) -> Any:
         and (indices.size == 0 or (indices.min() >= 0 and indices.max() < columns))
     )  # fmt: skip
     if not sound:
-        raise BadModel("the entries of a sparse matrix lie outside of it")
+        raise BadModel("the entries of a sparse matrix are outside its shape")
     make = csr_matrix if content["kind"] == "matrix" else csr_array
     return make((data, indices, indptr), shape=(rows, columns))
 

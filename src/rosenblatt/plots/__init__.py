@@ -1,7 +1,7 @@
-"""Displays in scikit-learn's style: made by ``from_…``, drawn by ``plot(ax=…)``, with ``ax_`` and ``figure_`` to go on with.
+"""Displays in the style of scikit-learn: made by ``from_…``, drawn by ``plot(ax=…)``, attributes ``ax_`` and ``figure_``.
 
-matplotlib is needed to draw (``pip install rosenblatt[plots]``) and is imported when something is drawn. The colours are those of
-Okabe and Ito, which colour-blind readers can tell apart; classes differ in their markers too.
+Drawing needs matplotlib (``pip install rosenblatt[plots]``), which is imported on first use. The colours of Okabe and Ito can be
+distinguished by colour-blind readers; classes also differ in their markers.
 """
 
 from .animation import RunAnimation, animate

@@ -1,4 +1,4 @@
-"""The page of an animation: an SVG for points and boundary, a canvas below it for the regions, and a few lines of script."""
+"""The web page of an animation: an SVG for points and boundary, a canvas behind it for the regions, and a short script."""
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">

@@ -1,15 +1,15 @@
-"""What all displays share: matplotlib when it is needed, colours, markers."""
+"""Common parts of all displays: import of matplotlib, colours, markers."""
 
 from typing import Any
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
-"""Okabe & Ito (2008), the order changed so that the first few differ most."""
+"""Colours of Okabe & Ito (2008), reordered so that the first few differ most."""
 BLACK, GREY = "#000000", "#777777"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, or an error that says how to get it."""
+    """Import matplotlib.pyplot, or raise an error with the install command."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -20,12 +20,12 @@ def pyplot() -> Any:
 
 
 def class_style(number: int) -> tuple[str, str]:
-    """The colour and the marker of a class; no two of the first seventy classes have both in common."""
+    """The colour and the marker of a class; the first seventy classes all differ."""
     return COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
 
 
 class Drawing:
-    """A display that has been drawn knows its axes and its figure.
+    """Base class of the displays.
 
     Attributes
     ----------

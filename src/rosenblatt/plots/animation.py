@@ -1,4 +1,4 @@
-"""A run in the plane, step by step, as a film: GIF, or a web page that needs nothing else."""
+"""Animation of a run in the plane, step by step: a GIF, or a self-contained web page."""
 
 import html
 import json
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 def animate(
     X: Any, y: ArrayLike, algorithm: str = "perceptron", max_iter: int = 10, *, interval: int = 600, **parameters: Any
 ) -> "RunAnimation":
-    """Run a linear learner on two features and make a film of it.
+    """Run a linear learner on two features and animate it.
 
     Parameters
     ----------
@@ -30,31 +30,31 @@ def animate(
     y : array of shape (n_examples,)
         Their labels, two classes or many.
     algorithm : str, default="perceptron"
-        Which learner, as in `rosenblatt.trace`.
+        Name of the learner, as in `rosenblatt.trace`.
     max_iter : int, default=10
-        Passes at most; the film ends when nothing is left to learn.
+        Largest number of passes; the run ends after a pass without a mistake.
     interval : int, default=600
         Milliseconds for each step, at least 20.
     **parameters
-        Further arguments of `rosenblatt.trace`, such as `init`, `on_zero`, `limit` or `eta0`. A long run is sampled.
+        Other arguments of `rosenblatt.trace`, such as `init`, `on_zero`, `limit` or `eta0`. A long run is sampled.
 
     Returns
     -------
     RunAnimation
-        Call its ``save("run.gif")`` or ``save("run.html")``; in a notebook it shows itself.
+        Call its ``save("run.gif")`` or ``save("run.html")``; a notebook displays it.
     """
     return RunAnimation(trace(X, y, algorithm, max_iter, **parameters), X, y, interval=interval)
 
 
 class RunAnimation:
-    """A film of a trace.
+    """Animation of a trace.
 
     Parameters
     ----------
     trace : Trace
         The run, of a linear learner.
     X, y : arrays
-        The examples that it ran on, of two features.
+        The examples of the run, with two features.
     interval : int, default=600
         Milliseconds for each step.
     """
@@ -85,7 +85,7 @@ class RunAnimation:
         return f'<iframe srcdoc="{html.escape(self.to_html())}" width="720" height="640" style="border:0"></iframe>'
 
     def save(self, path: str | Path) -> Path:
-        """Write the film; the name says which kind.
+        """Write the animation to a file; its name selects the format.
 
         Parameters
         ----------
@@ -103,16 +103,16 @@ class RunAnimation:
             from matplotlib.animation import PillowWriter
 
             film = self.film()
-            film.save(path, writer=PillowWriter(fps=1000.0 / self.interval))  # type: ignore[arg-type] # any number will do
+            film.save(path, writer=PillowWriter(fps=1000.0 / self.interval))  # type: ignore[arg-type] # a float works
             pyplot().close(film._fig)
         else:
             raise ValueError(
-                f"`path` of an animation must end in .gif or .html; got {path.name!r}. Both can be shown anywhere."
+                f"`path` of an animation must end in .gif or .html; got {path.name!r}. Any browser shows both."
             )
         return path
 
     def film(self) -> Any:
-        """The film as a ``matplotlib.animation.FuncAnimation``, whose first picture is the start."""
+        """The animation as a ``matplotlib.animation.FuncAnimation``; its first frame is the start."""
         plt = pyplot()
         from matplotlib.animation import FuncAnimation
 
@@ -122,7 +122,7 @@ class RunAnimation:
         )
 
     def draw(self, ax: Any, frame: int) -> list[Any]:
-        """Draw one picture: 0 is the start, the others are the plane after each step."""
+        """Draw one frame: 0 is the start, the others are the plane after each step."""
         ax.clear()
         step = self.trace.steps[frame - 1] if frame else None
         weights = self.trace.steps[0].before if step is None else step.after
@@ -160,7 +160,7 @@ class RunAnimation:
         return f"w = {vector(weights[0], 4)}" if len(weights) == 1 else f"{len(weights)} weight vectors"
 
     def to_html(self) -> str:
-        """The film as one HTML page that loads nothing from elsewhere."""
+        """The animation as one HTML page that loads no other files."""
         codes = {label: place for place, label in enumerate(self.trace.classes)}
         frames = [
             {"w": step.after.tolist(), "at": step.example, "ok": step.correct, "text": self._caption(step)}

@@ -20,7 +20,7 @@ def _whole_ticks(ax: Any) -> None:
 
 
 class MistakesDisplay(Drawing):
-    """Mistakes in each epoch.
+    """Numbers of mistakes in each epoch.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class MistakesDisplay(Drawing):
         *estimators : fitted estimators
             Each with `mistakes_per_epoch_`.
         ax : matplotlib axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **options
-            For `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -57,7 +57,7 @@ class MistakesDisplay(Drawing):
             made = getattr(estimator, "mistakes_per_epoch_", None)
             if made is None:
                 raise ValueError(
-                    f"The estimator must know its mistakes in each epoch, as after fit; {type(estimator).__name__} has no "
+                    f"The estimator must have the mistakes of each epoch, as after fit; {type(estimator).__name__} has no "
                     "mistakes_per_epoch_. Call fit first."
                 )
             name, number = type(estimator).__name__, 2
@@ -72,11 +72,11 @@ class MistakesDisplay(Drawing):
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where; None makes a figure.
+            Axes to draw on; None makes a figure.
         log : bool, default=False
-            Draw the mistakes on a scale where 0 is still to be seen and above 1 is logarithmic.
+            Draw the mistakes on a scale that is logarithmic above 1 and still shows 0.
         legend : bool, default=True
-            Name the learners.
+            Show a legend with the learners.
 
         Returns
         -------
@@ -98,7 +98,7 @@ class MistakesDisplay(Drawing):
 
 
 class SqueezeDisplay(Drawing):
-    """The proof at work: what mistakes push up from below, and what holds them from above.
+    """The squeeze of the proof: the lower and the upper bound of ‖w‖ after each mistake.
 
     Parameters
     ----------
@@ -111,12 +111,12 @@ class SqueezeDisplay(Drawing):
 
     @classmethod
     def from_data(cls, X: Any, y: ArrayLike, *, ax: Any = None, **options: Any) -> Self:
-        """Run the perceptron on separable data and draw its squeeze; `options` go to `squeeze_curves`."""
+        """Run the perceptron on separable data and draw its squeeze; `options` are passed to `squeeze_curves`."""
         return cls(squeeze_curves(X, y, **options)).plot(ax=ax)
 
     @classmethod
     def from_trace(cls, trace: Trace, *, ax: Any = None) -> Self:
-        """Draw the squeeze of a trace that has one, at the steps that it kept."""
+        """Draw the squeeze of a trace, at the steps that it kept."""
         known = trace.comparator
         if known is None or not trace.steps or trace.start.any() or trace.bound is None:
             raise ValueError(
@@ -135,11 +135,11 @@ class SqueezeDisplay(Drawing):
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where; None makes a figure.
+            Axes to draw on; None makes a figure.
         to_bound : bool, default=False
-            Go on to the place where floor and ceiling meet, however far off it is.
+            Extend the axis to the point where floor and ceiling meet.
         legend : bool, default=True
-            Name the curves.
+            Show a legend with the curves.
 
         Returns
         -------
@@ -171,7 +171,7 @@ class SqueezeDisplay(Drawing):
 
 
 class LossDisplay(Drawing):
-    """The 0/1 loss beside the perceptron criterion.
+    """The 0/1 loss and the perceptron criterion.
 
     Parameters
     ----------
@@ -192,19 +192,19 @@ class LossDisplay(Drawing):
 
     @classmethod
     def from_predictions(cls, y: ArrayLike, scores: ArrayLike, *, ax: Any = None) -> Self:
-        """Draw both losses as functions of the margin, and where examples with these scores lie on them.
+        """Draw both losses as functions of the margin, and the margins of the examples with these scores.
 
-        Margins are drawn in units of their median size: the length of w decides nothing, and the step of the 0/1 loss stays
-        to be seen.
+        Margins are drawn in units of their median size, because the length of w changes no prediction and the step of the 0/1
+        loss stays visible.
 
         Parameters
         ----------
         y : array
             Labels of two classes; the larger one is positive.
         scores : array
-            ⟨w, x⟩ of the same examples, as `decision_function` gives them.
+            ⟨w, x⟩ of the same examples, as returned by `decision_function`.
         ax : matplotlib axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
 
         Returns
         -------
@@ -223,9 +223,9 @@ class LossDisplay(Drawing):
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where; None makes a figure.
+            Axes to draw on; None makes a figure.
         legend : bool, default=True
-            Name the losses.
+            Show a legend with the losses.
 
         Returns
         -------
@@ -239,7 +239,7 @@ class LossDisplay(Drawing):
         lines = ax.plot(curves.places, curves.zero_one, drawstyle=steps, label="0/1 loss", **one)
         ax.set(xlabel=curves.axis, ylabel="0/1 loss")
         if epochs or curves.axis.startswith("step"):
-            # The two have different units: a share of examples, and a score.
+            # The two have different units: a fraction of examples, and a score.
             right = ax.twinx()
             lines += right.plot(curves.places, curves.criterion, label="perceptron criterion", **other)
             right.set_ylabel("perceptron criterion", color=COLOURS[5])

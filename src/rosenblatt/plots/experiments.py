@@ -21,14 +21,14 @@ from ._style import COLOURS, Drawing
 
 
 def _with_spread(ax: Any, x: NDArray[Any], runs: NDArray[Any], colour: str, marker: str, label: str) -> None:
-    """The mean of some runs as a line, the lowest and the highest as a band."""
+    """Draw the mean of some runs as a line, and the lowest and the highest as a band."""
     ax.plot(x, runs.mean(axis=1), color=colour, marker=marker, markersize=5, label=label)
     if runs.shape[1] > 1:
         ax.fill_between(x, runs.min(axis=1), runs.max(axis=1), color=colour, alpha=0.2, linewidth=0)
 
 
 class _ExperimentDisplay(Drawing):
-    """The curves of an experiment; a subclass says which and draws them."""
+    """Base class of the displays of experiments."""
 
     _experiment: ClassVar[Callable[..., Any]]
     _legend: ClassVar[str] = "best"
@@ -47,9 +47,9 @@ class _ExperimentDisplay(Drawing):
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where; None makes a figure.
+            Axes to draw on; None makes a figure.
         legend : bool, default=True
-            Name the curves.
+            Show a legend with the curves.
 
         Returns
         -------
@@ -71,7 +71,7 @@ class CommitteeDisplay(_ExperimentDisplay):
     Parameters
     ----------
     curves : CommitteeCurves
-        What `rosenblatt.experiments.committee_curves` returns.
+        The result of `rosenblatt.experiments.committee_curves`.
     """
 
     curves: CommitteeCurves
@@ -95,7 +95,7 @@ class DistanceDisplay(_ExperimentDisplay):
     Parameters
     ----------
     curves : DistanceCurves
-        What `rosenblatt.experiments.distance_concentration` returns.
+        The result of `rosenblatt.experiments.distance_concentration`.
     """
 
     curves: DistanceCurves
@@ -119,7 +119,7 @@ class MarginDisplay(_ExperimentDisplay):
     Parameters
     ----------
     curves : MarginCurves
-        What `rosenblatt.experiments.margin_against_mistakes` returns.
+        The result of `rosenblatt.experiments.margin_against_mistakes`.
     """
 
     curves: MarginCurves
@@ -135,12 +135,12 @@ class MarginDisplay(_ExperimentDisplay):
 
 
 class ComparisonDisplay(Drawing):
-    """Mistake rates of many learners on the same streams: the mean, its spread, and every single run.
+    """Mistake rates of many learners on the same streams: the mean, its spread, and all single runs.
 
     Parameters
     ----------
     comparison : Comparison
-        What `rosenblatt.experiments.compare` returns.
+        The result of `rosenblatt.experiments.compare`.
     """
 
     def __init__(self, comparison: Comparison) -> None:
@@ -157,7 +157,7 @@ class ComparisonDisplay(Drawing):
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where; None makes a figure.
+            Axes to draw on; None makes a figure.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Where a classifier of two features says what: regions, boundary, weights and margin."""
+"""Decision regions of a classifier of two features, with boundary, weights and margin."""
 
 from typing import Any, Self
 
@@ -13,26 +13,26 @@ Floats = NDArray[np.float64]
 
 
 class DecisionRegionDisplay(Drawing):
-    """The plane, coloured by what a classifier answers.
+    """The plane, coloured by the predictions of a classifier.
 
     Usually made by `from_estimator`.
 
     Parameters
     ----------
     first, second : arrays of shape (rows, columns)
-        The coordinates of a grid.
+        Coordinates of a grid.
     scores : array of shape (rows, columns) or (rows, columns, classes)
-        The decision function there.
+        The decision function at the points of the grid.
     classes : array
         The labels.
     X, y : arrays or None, default=None
         Examples to draw, and their labels.
     margin : float or None, default=None
-        The smallest y·s of the examples, if the classifier separates them: the band in which none of them lies.
+        The smallest y·s of the examples, if the classifier separates them: no example has a score between -margin and margin.
     weights : array of shape (1 or classes, 3) or None, default=None
         Bias and weights of a linear classifier.
     feature_names : tuple of str, default=("x1", "x2")
-        What to write at the axes.
+        Labels of the axes.
 
     Attributes
     ----------
@@ -71,24 +71,24 @@ class DecisionRegionDisplay(Drawing):
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw what a fitted classifier answers around some examples.
+        """Draw the predictions of a fitted classifier around some examples.
 
         Parameters
         ----------
         estimator : classifier
             Fitted on two features, with `decision_function`: linear, kernel, or any other.
         X : array or frame of shape (n_examples, 2)
-            The examples; they say how much of the plane to draw.
+            The examples; they determine the drawn part of the plane.
         y : array of shape (n_examples,), default=None
             Their labels; without them no margin is drawn.
         grid_resolution : int, default=300
             Points of the grid along each axis, at least 2.
         padding : float, default=0.15
-            How far to go beyond the examples, as a part of their range.
+            Space around the examples, as a fraction of their range.
         ax : matplotlib axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **options
-            For `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -121,13 +121,13 @@ class DecisionRegionDisplay(Drawing):
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where; None makes a figure.
+            Axes to draw on; None makes a figure.
         show_weights : bool, default=True
             Draw w as an arrow from the boundary, if the classifier is linear.
         show_margin : bool, default=True
-            Draw the band around the boundary that holds no example, if there is one.
+            Draw the band around the boundary without examples, if there is one.
         legend : bool, default=True
-            Name the classes.
+            Show a legend with the classes.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class DecisionRegionDisplay(Drawing):
         )
         spans = np.ptp(self.first), np.ptp(self.second)
         if max(spans) <= 5 * min(spans):
-            ax.set_aspect("equal")  # so that w is seen to be perpendicular to the boundary
+            ax.set_aspect("equal")  # so that w is drawn perpendicular to the boundary
         if show_weights and self.weights is not None:
             self._draw_weights(ax, 0.2 * min(spans))
         if legend and self.y is not None:
@@ -184,7 +184,7 @@ class DecisionRegionDisplay(Drawing):
         ax.fill_between([], [], color=BLACK, alpha=0.12, label="margin")
 
     def _draw_weights(self, ax: Any, length: float) -> None:
-        """One arrow for each weight vector: from the boundary of two classes, from the middle for many."""
+        """Draw one arrow for each weight vector: from the boundary for two classes, from the middle for more."""
         from matplotlib.patheffects import withStroke
 
         assert self.weights is not None
@@ -215,7 +215,7 @@ class DecisionRegionDisplay(Drawing):
                     "path_effects": [withStroke(linewidth=4, foreground="white")],
                 },
             )
-            if single:  # many names would lie on top of each other; the colours and the legend tell whose arrow it is
+            if single:  # many names would overlap; colours and legend identify the arrows
                 ax.annotate(
                     "w",
                     xy=tip,
@@ -242,7 +242,7 @@ def _two_features(X: Any) -> tuple[Floats, tuple[str, str]]:
 
 
 def grid(points: Floats, resolution: int, padding: float) -> tuple[Floats, Floats]:
-    """Coordinates around some points."""
+    """Coordinates of a grid around some points."""
     if resolution < 2:
         raise ValueError(
             f"`grid_resolution` must be at least 2; got {resolution}. More points draw a smoother boundary."
@@ -260,7 +260,7 @@ def answer(scores: Floats) -> NDArray[np.int64]:
 
 
 def scatter(ax: Any, X: Floats, y: NDArray[Any] | None, classes: NDArray[Any]) -> None:
-    """The examples, each class with its colour and marker."""
+    """Draw the examples, each class with its colour and marker."""
     if y is None:
         ax.scatter(X[:, 0], X[:, 1], c=BLACK, s=25)
         return
@@ -274,7 +274,7 @@ def scatter(ax: Any, X: Floats, y: NDArray[Any] | None, classes: NDArray[Any]) -
 
 
 def _margin(scores: ArrayLike, y: NDArray[Any], classes: NDArray[Any]) -> float | None:
-    """The smallest y·s of two classes if it is positive."""
+    """The smallest y·s of two classes, if it is positive."""
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or len(classes) != 2:
         return None

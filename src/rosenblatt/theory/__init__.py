@@ -1,6 +1,6 @@
-"""What a run can prove: margins, mistake bounds, and certificates that anyone can re-check.
+"""Margins, mistake bounds, and certificates that anyone can check again.
 
-Numbers only: nothing here runs a learner or imports scikit-learn. Certificates load when first used.
+Nothing here runs a learner or imports scikit-learn. Certificates are loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A certificate: what was decided about a data set, and a proof of it that anyone can re-check."""
+"""A certificate: whether a data set is separable, and a proof that anyone can check again."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Proof:
     problem : Problem
         The rows z, as given.
     weights : tuple of int or None
-        A separator, in proportion: ⟨z, w⟩ > 0 for every row.
+        A separator, up to a positive factor: ⟨z, w⟩ > 0 for every row.
     rows : ndarray of int64
         The rows of a convex combination.
     given_shares : tuple of int or None
-        Its weights, in proportion. Its length bounds the margin from above; if it is 0 there is no separator.
-        None if they are known to exist and be positive (see `enclosure`) but have not been computed yet.
+        Its weights, up to a positive factor. Its length bounds the margin from above; if it is 0 there is no separator.
+        None if they are proved to exist and to be positive (see `enclosure`) but have not been computed yet.
     """
 
     problem: Problem
@@ -40,12 +40,12 @@ class Proof:
 
     @cached_property
     def shares(self) -> tuple[int, ...]:
-        """The weights of the combination, computed when first asked for if they were not given."""
+        """The weights of the combination; if they were not given, they are computed on first use."""
         if self.given_shares is not None:
             return self.given_shares
         scaled = equilibrated(self.problem)
         found = exact.null_combination(exact.integer_rows(self.problem, self.rows, scaled.rows, 0 * scaled.columns))
-        if found is None:  # cannot happen unless the data were changed since
+        if found is None:  # only possible if the data were changed
             return (0,) * len(self.rows)
         return scaled.unscaled_shares(self.rows, found)
 
@@ -63,37 +63,37 @@ class Proof:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Whether the data can be separated, with what margin, and the proof.
+    """Whether the data are separable, the margin, and the proof.
 
     Attributes
     ----------
     status : {"separable", "inseparable", "undecided"}
-        What is proved.
+        The proved result.
     problem : str
-        What was decided: two classes, many classes stacked (Kesler), or each class against the rest; with or without
+        The problem in words: two classes, many classes stacked (Kesler), or each class against the rest; with or without
         bias.
     margin : tuple of float
-        An interval that holds the largest margin of any unit-length separator (bias feature included). The lower
+        An interval that contains the largest margin of any unit-length separator (bias feature included). The lower
         end is the margin of `separator`, the upper end the length of a convex combination of the rows y·x.
         No margin is positive on inseparable data: there the upper end is 0.
     radius : float
         The largest ‖x‖, bias feature included.
     mistake_bound : float or None
-        The most mistakes that a perceptron from zero weights with unit steps can make on this data in any order,
-        however long it runs: (R/γ)², or 2(R/γ)² for many classes, with the lower end of `margin`. For one class
-        against the rest it counts the mistakes of all the learners together. None unless the data are separable.
+        Upper bound on the mistakes of a perceptron with zero starting weights and unit steps on this data, in any order and
+        for any number of passes: (R/γ)², or 2(R/γ)² for many classes, with the lower end of `margin`. For one class against
+        the rest it bounds the total of all learners. None unless the data are separable.
     separator : tuple of ndarray or None
         ``(coef, intercept)`` in the shapes of scikit-learn, (1 or K, d) and (1 or K,); the positive class is
-        ``classes[1]``. They are the proof's exact weights rounded to floats; almost always the two are the same.
+        ``classes[1]``. They are the exact weights of the proof, rounded to floats; in most cases the two are equal.
     combination : ndarray or None
         Weights λ ≥ 0 with sum 1 whose combination of the rows y·x is exactly 0, as floats: one per example, or one per
-        example and class. The proof keeps the exact integers that they are rounded from.
+        example and class. The proof keeps the exact integers.
     classes : ndarray
         The labels, in the order of the columns of `combination` and the rows of `coef`.
     fit_intercept : bool
-        Whether the bias feature takes part.
+        Whether there is a bias feature.
     proof : Proof or None
-        The exact numbers and the data they speak about.
+        The exact numbers and the data.
     """
 
     status: Literal["separable", "inseparable", "undecided"]
@@ -108,17 +108,17 @@ class Certificate:
     proof: Proof | None = field(repr=False)
 
     def verify(self, X: Any = None, y: Any = None) -> bool:
-        """Re-check every claim in exact integer arithmetic.
+        """Check every claim again in exact integer arithmetic.
 
         Parameters
         ----------
         X, y : array or CSR matrix, and array, optional
-            The data to check against; by default the copy that the certificate was made from and keeps.
+            The data to check against; by default the copy that the certificate keeps.
 
         Returns
         -------
         bool
-            True if the claims hold. An undecided certificate claims nothing, so it is never true.
+            True if the claims hold. False for an undecided certificate, which claims nothing.
         """
         proof = self.proof
         if proof is None or self.status == "undecided":
@@ -175,7 +175,7 @@ class Certificate:
             lines += [
                 f"  margin    {lower:.6g} to {upper:.6g}{gap}",
                 f"  mistakes  at most {self.mistake_bound:.6g} for a perceptron from zero weights, in any order",
-                f"  proof     weights with every one of {examples} strictly on its side",
+                f"  proof     weights with a positive margin on all of {examples}",
             ]
         elif self.status == "inseparable":
             used = len(self.proof.rows) if self.proof is not None else 0
@@ -192,12 +192,12 @@ class Certificate:
 
 
 def _factor(problem: Problem) -> int:
-    """Kesler's rows are √2 times as long as the examples."""
+    """Factor of the mistake bound: Kesler's rows are √2 times as long as the examples."""
     return 2 if problem.stacked else 1
 
 
 def _at_least(number: float, exactly: Fraction | None, power: int = 2) -> bool:
-    """Whether number**power ≥ exactly; None stands for infinity."""
+    """Whether number**power ≥ exactly; None means infinity."""
     if math.isnan(number) or number < 0:
         return False
     if math.isinf(number):
@@ -254,7 +254,7 @@ def separable(
 def inseparable(
     problem: Problem, rows: Integers, shares: tuple[int, ...] | None, combination: Floats | None = None
 ) -> Certificate:
-    """Make the certificate of a combination that vanishes; without exact shares, of one that is proved to exist."""
+    """Make the certificate of a combination that is 0; without exact shares, of one that is proved to exist."""
     if shares is not None:
         used = [k for k, share in enumerate(shares) if share]
         rows, shares = rows[used], tuple(shares[k] for k in used)
@@ -275,7 +275,7 @@ def inseparable(
 
 
 def undecided(problem: Problem, rows: Integers, shares: tuple[int, ...]) -> Certificate:
-    """Make the certificate that says what is known where neither was found."""
+    """Make the certificate of an undecided problem, with the known bounds."""
     proof = Proof(problem, None, rows, shares)
     radius = exact.root_above(exact.largest_square(problem))
     return Certificate(

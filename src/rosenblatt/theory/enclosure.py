@@ -1,8 +1,8 @@
-"""A proof in floating point that a combination vanishes: error bounds instead of exact numbers.
+"""A proof in floating point that a combination is 0: error bounds instead of exact numbers.
 
-Solving for the exact weights of a combination takes the cube of its size in long integers. That they exist and are positive
-can be proved much sooner, with an approximate inverse and a bound on every rounding error (S. M. Rump, "Verification
-methods", Acta Numerica 19, 2010, section 10). The exact weights are then computed only when somebody looks at them.
+Computing the exact weights of a combination takes the cube of its size in long integers. It is much faster to prove that they
+exist and are positive, with an approximate inverse and a bound on every rounding error (S. M. Rump, "Verification
+methods", Acta Numerica 19, 2010, section 10). The exact weights are then computed only on demand.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import scipy.sparse as sp
 
 from rosenblatt.theory.problem import Floats, Integers, Problem
 
-MANY_ROWS = 1000  # where the work is enough for more than one thread
+MANY_ROWS = 1000  # from this size on more than one thread is faster
 
 
 def vanishing_combination(problem: Problem, rows: Integers) -> Floats | None:
-    """Weights near positive ones, with sum 1, that combine the rows to exactly 0; None if their existence is not proved.
+    """Approximate positive weights, with sum 1, that combine the rows to exactly 0; None if their existence is not proved.
 
-    Only for one row more than there are features in them (the generic case): the weights solve a square system Mλ = e,
+    Only if the rows are one more than their features (the generic case): the weights solve a square system Mλ = e,
     whose rows are these features and one row of ones.
 
     Parameters
@@ -43,8 +43,8 @@ def vanishing_combination(problem: Problem, rows: Integers) -> Floats | None:
     values = base[:, base.any(axis=0)]
     nonzero = np.abs(values[values != 0])
     if nonzero.size == 0 or nonzero.min() < 1e-150 or nonzero.max() > 1e150:
-        return None  # products might underflow, and scaled numbers might not be exact
-    # The blocks of Kesler's rows add up to 0, so that the last one follows from the others.
+        return None  # products may underflow, and scaled numbers may be inexact
+    # The blocks of Kesler's rows add up to 0, so the last one follows from the others.
     blocks, (size, width) = problem.blocks - problem.stacked, values.shape
     if size > blocks * width + 1:
         return None
@@ -57,7 +57,7 @@ def vanishing_combination(problem: Problem, rows: Integers) -> Floats | None:
     matrix = equations[equations.any(axis=1)]
     if matrix.shape != (size, size):
         return None
-    # Where others compute too, a second thread of BLAS waits a hundred times as long as it works.
+    # If other processes use the cores, a second thread of BLAS waits a hundred times as long as it works.
     with _blas().limit(limits=1, user_api="blas") if size < MANY_ROWS else contextlib.nullcontext():
         return _solution_near(matrix)
 
@@ -79,10 +79,10 @@ def _solution_near(matrix: Floats) -> Floats | None:
     weights: Floats = np.array(inverse[:, -1], dtype=np.float64)
     if not np.isfinite(inverse).all() or weights.min() <= 0:
         return None
-    # A dot product of n terms is off by at most about n·ε/2 times that of the absolute values; doubled to be safe.
+    # The error of a dot product of n terms is at most about n·ε/2 times that of the absolute values; doubled to be safe.
     unit = (size + 8) * np.finfo(np.float64).eps
     tiny = 1e-150
-    # Row sums of |inverse|·|matrix| are |inverse| times those of |matrix|: no second product of matrices.
+    # Row sums of |inverse|·|matrix| are |inverse| times those of |matrix|, so a second matrix product is not needed.
     defect = np.abs(np.eye(size) - inverse @ matrix).sum(axis=1)
     rounding = unit * (np.abs(inverse) @ np.abs(matrix).sum(axis=1) + 1.0) + size * tiny
     contraction = float((defect + rounding).max()) * (1 + 4 * unit)

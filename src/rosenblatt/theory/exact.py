@@ -1,7 +1,7 @@
 """Exact arithmetic on floats: every finite float is an integer times a power of two.
 
-Nothing here rounds. Vectors of weights and combinations are kept as integers up to a positive factor, which changes
-neither the sign of an inner product nor whether a combination vanishes.
+Nothing here rounds. Weights and combinations are integers up to a positive factor, which changes neither the sign of an
+inner product nor whether a combination is 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.theory.problem import Floats, Integers, Matrix, Problem, read_examples
 
-CHUNK = 1 << 20  # numbers turned into integers at a time
+CHUNK = 1 << 20  # numbers converted to integers at a time
 _PRIME = 2**61 - 1
 
 
@@ -34,7 +34,7 @@ def integers(values: Floats, exponents: Any = 0) -> tuple[NDArray[Any], int]:
 
     Returns
     -------
-    whole : ndarray of int64, or of Python integers where they do not fit
+    whole : ndarray of int64, or of Python integers if they do not fit
     exponent : int
         ``values * 2**exponents == whole * 2**exponent`` holds exactly.
     """
@@ -74,19 +74,19 @@ def to_floats(whole: Sequence[int], exponents: Sequence[int] | None = None) -> F
 
 
 def root_below(square: Fraction) -> float:
-    """The largest float we can name that is at most the square root."""
+    """A large float that is at most the square root."""
     return _root(square, -math.inf)
 
 
 def root_above(square: Fraction) -> float:
-    """The smallest float we can name that is at least the square root."""
+    """A small float that is at least the square root."""
     return _root(square, math.inf)
 
 
 def _root(square: Fraction, towards: float) -> float:
     if square == 0:
         return 0.0
-    # An even shift leaves 64 correct bits of the root, so that a float step or two reaches the right side.
+    # An even shift leaves 64 correct bits of the root, so a step or two between floats reaches the right side.
     shift = (128 - square.numerator.bit_length() + square.denominator.bit_length()) // 2 * 2
     scaled = square * Fraction(2) ** shift
     root = math.isqrt(scaled.numerator // scaled.denominator)
@@ -138,7 +138,7 @@ def _blocks(problem: Problem, whole: Sequence[int]) -> NDArray[Any]:
 
 
 def _exact_gaps(problem: Problem, weights: Sequence[int]) -> Iterator[tuple[NDArray[Any], int]]:
-    """⟨z, w⟩ for every row, some examples at a time, as integers times a power of two."""
+    """⟨z, w⟩ for every row, in blocks of examples, as integers times a power of two."""
     matrix = _blocks(problem, weights)
     step = max(1, CHUNK // max(problem.width, problem.blocks))
     for start in range(0, problem.examples, step):
@@ -152,17 +152,17 @@ def _exact_gaps(problem: Problem, weights: Sequence[int]) -> Iterator[tuple[NDAr
 
 
 def separates_exactly(problem: Problem, weights: Sequence[int]) -> bool:
-    """Whether ⟨z, w⟩ > 0 for every row z, in integer arithmetic alone."""
+    """Whether ⟨z, w⟩ > 0 for every row z, in integer arithmetic."""
     return all(bool((gaps > 0).all()) for gaps, _ in _exact_gaps(problem, weights))
 
 
 def lowest_exactly(problem: Problem, weights: Sequence[int]) -> Fraction:
-    """The smallest ⟨z, w⟩, in integer arithmetic alone."""
+    """The smallest ⟨z, w⟩, in integer arithmetic."""
     return min(int(gaps.min()) * Fraction(2) ** exponent for gaps, exponent in _exact_gaps(problem, weights))
 
 
 def largest_square(problem: Problem) -> Fraction:
-    """The largest ‖x‖², from the few examples that floats cannot rule out."""
+    """The largest ‖x‖², computed exactly for the few examples that floats cannot exclude."""
     longest = float(problem.norms.max())
     near = np.flatnonzero(problem.norms >= longest * (1 - 1e-9))
     if longest == math.inf or len(near) * problem.width > CHUNK:
@@ -171,7 +171,7 @@ def largest_square(problem: Problem) -> Fraction:
 
 
 def squared_radius(problem: Problem) -> Fraction:
-    """The largest ‖x‖², bias feature included, in integer arithmetic alone."""
+    """The largest ‖x‖², bias feature included, in integer arithmetic."""
     largest = Fraction(0)
     step = max(1, CHUNK // problem.width)
     for start in range(0, problem.examples, step):
@@ -199,7 +199,7 @@ def row_products(problem: Problem, numbers: Integers, weights: Sequence[int]) ->
 
 
 def combination_vanishes(problem: Problem, numbers: Integers, weights: Sequence[int]) -> bool:
-    """Whether weights ≥ 0, not all 0, make the rows' combination exactly 0, in integer arithmetic alone."""
+    """Whether the rows combined with weights ≥ 0, not all 0, give exactly 0, in integer arithmetic."""
     if len(numbers) != len(weights) or any(v < 0 for v in weights) or not any(weights):
         return False
     return not any(combine_exactly(problem, numbers, weights)[0])
@@ -238,7 +238,7 @@ def integer_rows(problem: Problem, numbers: Integers, rows: Integers, columns: I
 def null_combination(rows: list[list[int]]) -> list[int] | None:
     """Positive integers that combine rows to 0, all but one of which are independent; None if there are none.
 
-    The first row gets weight 1 and the rest follow from as many independent columns (found modulo a prime, solved by
+    The first row gets weight 1 and the others follow from as many independent columns (found modulo a prime, solved by
     FLINT's p-adic lifting); the remaining columns are then checked.
     """
     from flint import fmpz_mat, nmod_mat
@@ -278,10 +278,10 @@ def null_combination(rows: list[list[int]]) -> list[int] | None:
 
 
 def exact_cycle(X: Any, y: Any, counts: Any, fit_intercept: bool = True) -> Floats | None:
-    """Turn the mistakes of a cycle into a proof of inseparability, if they are one.
+    """Turn the updates of a cycle into a proof of inseparability, if they add up to exactly 0.
 
-    A run whose weights return to an earlier value has made updates that add up to 0. In floating point the return
-    can be faked by rounding, so the sum is checked exactly here.
+    If the weights of a run return to an earlier value, the updates in between add up to 0. In floating point rounding can
+    produce such a return by chance, so the sum is checked exactly.
 
     Parameters
     ----------
@@ -290,15 +290,15 @@ def exact_cycle(X: Any, y: Any, counts: Any, fit_intercept: bool = True) -> Floa
     y : array, shape (n,)
         Signs −1 and +1 for two classes; for many classes the index of each example's class.
     counts : array of integers, shape (n,) or (n, K)
-        How often each example was added during the cycle; for many classes, how often against each rival class.
+        Number of times that each example was added during the cycle; for many classes, against each rival class.
     fit_intercept : bool, default=True
-        Whether the bias feature takes part.
+        Whether there is a bias feature.
 
     Returns
     -------
     ndarray or None
         Non-negative weights of the shape of `counts` with sum 1 whose combination of the y·x (or of Kesler's stacked
-        rows) is exactly 0 in proportion to the integers given; None if it is not 0.
+        rows) is exactly 0, before rounding to floats; None if it is not 0.
     """
     counts = np.asarray(counts)
     labels = np.asarray(y)
@@ -321,10 +321,10 @@ def exact_cycle(X: Any, y: Any, counts: Any, fit_intercept: bool = True) -> Floa
         own = (np.arange(len(used)), labels[used])
         if some[own].any():
             raise ValueError(
-                "`counts` must be 0 for an example's own class, which is no rival; got more. Check the order of classes."
+                "`counts` must be 0 for the true class of an example; got more. Check the order of classes."
             )
         steps[own] = some.sum(axis=1)
-    # A sum far from 0 needs no exact arithmetic: 1e-6 of the total length is far beyond rounding.
+    # A sum far from 0 needs no exact arithmetic: 1e-6 of the total length is much more than rounding.
     total = np.abs(np.asarray(base.T @ steps.astype(np.float64)))
     reach = np.asarray(abs(base).T @ np.abs(steps).astype(np.float64))
     if (total > 1e-6 * reach).any():

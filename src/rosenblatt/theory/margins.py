@@ -1,4 +1,4 @@
-"""Margins, radius and the two losses: the numbers that the theorems speak about."""
+"""Margins, radius, and the two losses."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ def margin(
     X : array or CSR matrix, shape (n, d)
         The examples.
     y : array, shape (n,)
-        The labels. Of two, the larger one is positive; a single one is positive unless it is −1.
+        The labels. Of two labels the larger one is positive; a single label is positive unless it is −1.
     intercept : float or array of shape (1,) or (K,), optional
-        The weight of the bias feature. It then is part of both vectors, as in the theorem: 1 joins x and the
-        intercept joins w.
+        The weight of the bias feature. The margin is then that of the theorem: 1 is appended to x and the intercept to w.
     signed : bool, default=True
-        If false, take absolute values: the distance of the hyperplane from the nearest example, on whichever side.
+        If false, take absolute values: the distance of the hyperplane from the nearest example, on either side.
     geometric : bool, default=False
         Divide by ‖w‖ without the intercept: the distance in the space of the examples.
 
@@ -105,7 +104,7 @@ def _signed(scores: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def zero_one_loss(scores: ArrayLike, y: ArrayLike, on_zero: str = "update") -> Floats:
-    """1 for each mistake, 0 for each correct answer.
+    """1 for each mistake, 0 for each correct prediction.
 
     Parameters
     ----------
@@ -114,7 +113,7 @@ def zero_one_loss(scores: ArrayLike, y: ArrayLike, on_zero: str = "update") -> F
     y : array
         Labels −1 and +1.
     on_zero : {"update", "positive", "keep"}, default="update"
-        What a score of exactly 0 counts as: a mistake, the answer +1, or no mistake.
+        A score of exactly 0 counts as a mistake, as the answer +1, or as correct.
 
     Returns
     -------
@@ -133,12 +132,12 @@ def zero_one_loss(scores: ArrayLike, y: ArrayLike, on_zero: str = "update") -> F
     if on_zero == "keep":
         return np.where(labels * s < 0, 1.0, 0.0)
     raise ValueError(
-        f'`on_zero` must be "update", "positive" or "keep"; got {on_zero!r}. It says what a score of 0 counts as.'
+        f'`on_zero` must be "update", "positive" or "keep"; got {on_zero!r}. It decides whether a score of 0 is a mistake.'
     )
 
 
 def perceptron_criterion(scores: ArrayLike, y: ArrayLike) -> Floats:
-    """How far each example lies on the wrong side: max(0, −y·s).
+    """Perceptron criterion max(0, −y·s) of each example.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The mistakes of shards that are mixed, beside what the theorem allows."""
+"""Weighted mistakes of parameter mixing, compared with the bound."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MixedMistakes:
     per_epoch : ndarray
         Σ over the shards of μᵢkᵢ, for each epoch.
     total : float
-        Their sum, which is what the theorem speaks of.
+        Their sum, which the theorem bounds.
     mistakes : int
         All mistakes, each counted once.
     bound : float or None
@@ -36,7 +36,7 @@ class MixedMistakes:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the run kept to the theorem; None without a bound."""
+        """Whether the total is within the bound; None without a bound."""
         return None if self.bound is None else self.total <= self.bound
 
     def __str__(self) -> str:
@@ -47,17 +47,17 @@ class MixedMistakes:
 def weighted_mistakes(
     mistakes: Sequence[ArrayLike], mixing: Sequence[ArrayLike], radius: float | None = None, margin: float | None = None
 ) -> MixedMistakes:
-    """Count the mistakes of shards as the theorem of parameter mixing does.
+    """Weighted sum of the mistakes of all shards, as in the theorem on parameter mixing.
 
-    On separable data Σ over all epochs and shards of μᵢkᵢ is at most (R/γ)², whatever the μ, if those of an epoch add up to 1
-    (McDonald, Hall and Mann 2010, theorem 3). It holds for perceptrons with steps of one size, from zero weights.
+    On separable data Σ over all epochs and shards of μᵢkᵢ is at most (R/γ)² for any μ that add up to 1 in each epoch (McDonald,
+    Hall and Mann 2010, theorem 3). It holds for perceptrons with constant steps, from zero weights.
 
     Parameters
     ----------
     mistakes : sequence of arrays
         For each epoch the mistakes kᵢ of each shard, as in `history_` of an estimator of `rosenblatt.dask`.
     mixing : sequence of arrays
-        For each epoch how much each shard counted in the mixture, μᵢ.
+        For each epoch the weight μᵢ of each shard in the mixture.
     radius, margin : float, default=None
         R and γ over all shards, for the bound.
 
@@ -76,8 +76,8 @@ def weighted_mistakes(
         k, mu = np.asarray(made, np.float64), np.asarray(shares, np.float64)
         if k.shape != mu.shape or (mu < 0).any() or (k.any() and abs(float(mu.sum()) - 1.0) > 1e-9):
             raise ValueError(
-                f"The shares of an epoch must be numbers of at least 0 that add up to 1, one for each shard; got {mu.tolist()} "
-                f"for the {k.size} shards of epoch {number + 1}. Take both from one run."
+                f"The weights of an epoch must be numbers of at least 0 that add up to 1, one for each shard; got {mu.tolist()} "
+                f"for the {k.size} shards of epoch {number + 1}. Take both from the same run."
             )
         rows.append(float(np.dot(mu, k)))
         total += int(k.sum())

@@ -1,9 +1,9 @@
-"""The point of the rows' convex hull that is nearest to the origin, in floating point.
+"""The point of the convex hull of the rows that is nearest to the origin, in floating point.
 
 Wolfe's algorithm (P. Wolfe, "Finding the nearest point in a polytope", Mathematical Programming 11, 1976). The nearest
 point x is the largest-margin separator and ‖x‖ its margin; if x = 0, its weights prove that there is no separator.
 It keeps a corral: affinely independent rows whose hull has x in its interior. Each step adds the row with the lowest
-⟨z, x⟩, moves to the nearest point of the corral's affine hull and drops the rows that stand in the way.
+⟨z, x⟩, moves to the nearest point of the corral's affine hull and drops rows whose weight becomes negative.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ LARGEST_CORRAL = 6000
 
 BLAS_PAYS = 100_000  # numbers in a dense set
 
-# A weight at or below this counts as 0: rounding leaves about 1e-16 where the truth is 0.
+# A weight at or below this counts as 0: rounding leaves about 1e-16 instead of 0.
 NOTHING = 1e-13
 
 
 @dataclass(frozen=True)
 class NearestPoint:
-    """Where a run of Wolfe's algorithm ended.
+    """Result of a run of Wolfe's algorithm.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class NearestPoint:
     weights : ndarray
         Their weights: positive, with sum 1.
     separator : ndarray
-        The x with the largest margin of all that were seen.
+        The x with the largest margin so far.
     steps : int
-        How many rows were added.
+        Number of rows that were added.
     """
 
     reason: Reason
@@ -62,9 +62,9 @@ def nearest_point(problem: Problem, tol: float | None, max_steps: int) -> Neares
     problem : Problem
         The rows, scaled so that their squares neither overflow nor vanish.
     tol : float or None
-        Stop when the margin of the best separator and ‖x‖ differ by this part of ‖x‖; None: at the first separator.
+        Stop when the margin of the best separator and ‖x‖ differ by this fraction of ‖x‖; None: at the first separator.
     max_steps : int
-        How many rows may be added.
+        Largest number of rows that may be added.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def nearest_point(problem: Problem, tol: float | None, max_steps: int) -> Neares
         enough = 1e-14 * (problem.width + 8) * corral.scale if tol is None else (1.0 - tol) * length
         if best_margin > 0 and best_margin >= enough:
             return result("separated")
-        # ⟨z, x⟩ = ‖x‖² for the rows of the corral, which the one with less than that is not part of.
+        # All rows of the corral have ⟨z, x⟩ = ‖x‖², so a row with less is not in the corral.
         again = lowest > 0.9 * square and row in corral.rows[: corral.size]
         if again or lowest >= square - 1e-14 * corral.scale * length:
             return result("optimal")
@@ -98,7 +98,7 @@ def nearest_point(problem: Problem, tol: float | None, max_steps: int) -> Neares
         step += 1
         if not corral.add(row):
             return result("stalled")
-        # The last digits only count for the margin, or once x is short.
+        # The last digits matter only for the margin, or when x is short.
         corral.settle(careful=tol is not None or length < 1e-4 * corral.scale)
         before, square = square, float(corral.x @ corral.x)
         if corral.size == 0 or square >= before:
@@ -111,7 +111,7 @@ class _Corral:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.arrays = problem.arrays()
-        # BLAS is faster on large dense sets; elsewhere the call costs more than the work.
+        # BLAS is faster on large dense sets; for others the call costs more than the work.
         self.by_blas = len(self.arrays[1]) == 0 and self.arrays[0].size * problem.blocks > BLAS_PAYS
         self.scale = float(problem.norms.max()) * (np.sqrt(2.0) if problem.stacked else 1.0)
         first = int(np.argmin(problem.norms))
@@ -127,7 +127,7 @@ class _Corral:
         self.factor[0, 0] = np.sqrt(self.x @ self.x + self.scale**2)
 
     def lowest(self) -> tuple[int, float]:
-        """The row with the smallest ⟨z, x⟩ of all, and that number."""
+        """The row with the smallest ⟨z, x⟩, and this product."""
         if not self.by_blas:
             row, score = lowest(self.arrays, self.x.reshape(self.work[0].shape))
             return int(row), float(score)
@@ -136,7 +136,7 @@ class _Corral:
         return row, float(scores[row])
 
     def add(self, row: int) -> bool:
-        """Take a row in with weight 0; false if it depends on the others up to rounding."""
+        """Add a row with weight 0; false if it depends on the others up to rounding."""
         size = self.size
         if size == len(self.rows):
             self.rows = np.resize(self.rows, 2 * size)
@@ -149,7 +149,7 @@ class _Corral:
         return True
 
     def settle(self, careful: bool) -> None:
-        """Move x to the nearest point of the affine hull, dropping rows until it lies inside the convex hull."""
+        """Move x to the nearest point of the affine hull, dropping rows until it is inside the convex hull."""
         x = np.empty_like(self.work[0])
         self.size = settle(
             self.arrays, self.scale, careful, NOTHING, self.rows, self.weights, self.size, self.factor, self.work, x

@@ -1,7 +1,7 @@
-"""Wolfe's algorithm in rational arithmetic: what floating point leaves open, this finishes.
+"""Wolfe's algorithm in rational arithmetic, for the cases that floating point leaves open.
 
-It starts from the corral that `nearest` ended with, so that few steps are left. Every step lowers ‖x‖ strictly and no
-corral comes twice, so it ends with a separator or with x = 0, however small the margin.
+It starts from the last corral of `nearest`, so few steps are left. Every step lowers ‖x‖ strictly and no corral occurs
+twice, so it ends with a separator or with x = 0, however small the margin.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from rosenblatt.theory.scaling import Scaled
 
 _PRIME = 2**61 - 1
 
-# More rows than this are worth a second look in floats before exact arithmetic.
+# With more rows than this, long doubles are tried before exact arithmetic.
 MANY = 200
 
 
 @dataclass(frozen=True)
 class ExactPoint:
-    """A point of the scaled rows' hull, exactly.
+    """A point of the convex hull of the scaled rows, exactly.
 
     Attributes
     ----------
     rows : ndarray of int64
         The rows that it combines.
     weights : tuple of int
-        Their weights, in proportion.
+        Their weights, up to a positive factor.
     separator : tuple of int or None
-        The point itself as weights for the original problem, in proportion; None if the point is 0.
+        The point itself as weights for the original problem, up to a positive factor; None if the point is 0.
     finished : bool
-        Whether it answers the question asked.
+        Whether the requested result was reached.
     """
 
     rows: Integers
@@ -46,9 +46,9 @@ class ExactPoint:
 
 
 def lowest_product(scaled: Scaled, weights: tuple[int, ...], negative_is_enough: bool = False) -> tuple[int, Fraction]:
-    """The row of the original problem with the smallest ⟨z, w⟩ in scaled units, and that number exactly.
+    """The row of the original problem with the smallest ⟨z, w⟩ in scaled units, and this product exactly.
 
-    Floating point with an error bound singles out the rows that can be the lowest; only these are computed exactly.
+    Floating point with an error bound selects the rows that can be the lowest; only these are computed exactly.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def lowest_product(scaled: Scaled, weights: tuple[int, ...], negative_is_enough:
     weights : tuple of int
         Weights for the original problem.
     negative_is_enough : bool, default=False
-        Return any row that is certainly negative, with −1 for its number, without exact work.
+        Return any row that is certainly negative, with the product −1, without exact arithmetic.
     """
     columns = scaled.weight_exponents
     # Weights of the scaled problem are those of the original times 2**-column.
@@ -77,9 +77,9 @@ def lowest_product(scaled: Scaled, weights: tuple[int, ...], negative_is_enough:
 
 
 def _nearer(problem: Problem, near: Integers, weights: tuple[int, ...], exponents: list[int]) -> Integers:
-    """Rule out more rows with long doubles, where the machine has them."""
+    """Exclude more rows with long doubles, on machines that have them."""
     high = to_floats(weights, exponents)
-    # What rounding to `high` left over, in the same units: to_floats divides by the power of two above the largest number.
+    # Remainder after rounding to `high`, in the same units: to_floats divides by the power of two above the largest number.
     top = max(v.bit_length() + s for v, s in zip(weights, exponents) if v)
     low = [Fraction(v) * Fraction(2) ** (s - top) - Fraction(float(h)) for v, s, h in zip(weights, exponents, high)]
     longer = high.astype(np.longdouble) + np.array([float(v) for v in low], dtype=np.longdouble)
@@ -121,7 +121,7 @@ def _affine_minimum(rows: list[list[int]]) -> list[Any]:
 def nearest_point_exactly(
     scaled: Scaled, corral: Integers, weights: Floats, tol: float | None, max_work: int
 ) -> ExactPoint:
-    """Finish Wolfe's algorithm in rationals from the corral that floats have found.
+    """Finish Wolfe's algorithm in rationals from the corral that was found in floating point.
 
     Parameters
     ----------
@@ -132,9 +132,9 @@ def nearest_point_exactly(
     weights : ndarray
         Their positive weights.
     tol : float or None
-        Stop at the first separator (None), or when its margin is within this part of ‖x‖.
+        Stop at the first separator (None), or when its margin is within this fraction of ‖x‖.
     max_work : int
-        Give up (``finished`` is false) when the cubes of the sizes of the systems solved add up to more.
+        Stop without a result (``finished`` is false) when the cubes of the sizes of the systems solved add up to more.
         A hundred million take about half a minute.
 
     Returns
@@ -156,7 +156,7 @@ def nearest_point_exactly(
 
     work = 0
     while True:
-        # The affine minimum, walking there and dropping rows as in `nearest`.
+        # The affine minimum; move there and drop rows as in `nearest`.
         while True:
             work += len(vectors) ** 3
             target = _affine_minimum(vectors)
@@ -172,7 +172,7 @@ def nearest_point_exactly(
             common = common * int(s.q) // gcd(common, int(s.q))
         whole = tuple(int(s.p) * (common // int(s.q)) for s in shares)
         point = [int(v) for v in (fmpz_mat([whole]) * fmpz_mat(vectors)).entries()]
-        # Weights of combination and separator for the original problem, from those for the scaled one.
+        # Weights of the combination and of the separator for the original problem, from those of the scaled one.
         powers = [int(scaled.rows[k // problem.blocks]) for k in numbers]
         combination = _shifted(whole, powers)
         rows = np.array(numbers, dtype=np.int64)
@@ -201,6 +201,6 @@ def _reduced(whole: list[int]) -> list[int]:
 
 
 def _reach(scaled: Scaled, row: int, separator: tuple[int, ...]) -> Fraction:
-    """⟨z, x⟩ of a row of the corral, in scaled units: all of them share it, and with x for w it is ‖x‖²."""
+    """⟨z, x⟩ of a row of the corral, in scaled units: equal for all of them, and ‖x‖² if w is x."""
     power = int(scaled.rows[row // scaled.problem.blocks])
     return Fraction(2) ** power * row_products(scaled.original, np.array([row]), separator)[0]

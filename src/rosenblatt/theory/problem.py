@@ -1,9 +1,9 @@
 """The separation problem: which vectors must have a positive inner product with the weights.
 
-Every question that `rosenblatt.theory` decides has one form: is there a vector w with ⟨z, w⟩ > 0 for every row z?
+Every question in `rosenblatt.theory` has one form: is there a vector w with ⟨z, w⟩ > 0 for every row z?
 For two classes the rows are y·x. For many classes w stacks one block per class and the rows are Kesler's: x in the
 block of the true class and −x in the block of a rival. One class against the rest puts ±x in one block at a time.
-The rows are never written out; `Problem` computes with them from the examples.
+The rows are never stored; `Problem` computes with them from the examples.
 """
 
 from __future__ import annotations
@@ -24,23 +24,22 @@ LARGEST_EXACT_INTEGER = 2**53
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X is a matrix of SciPy; SciPy, which takes a third of a second to import, is loaded only where it is needed."""
+    """Whether X is a SciPy matrix. Does not import SciPy, which takes a third of a second, unless X may be one."""
     return type(X).__module__.startswith("scipy.sparse") and hasattr(X, "tocsr")
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows z that a weight vector must have on its positive side.
+    """The rows z of a problem: a separator w has ⟨z, w⟩ > 0 for all of them.
 
     Attributes
     ----------
     base : ndarray or CSR matrix, shape (n, p)
         The examples, with a last column of ones if there is a bias.
     target : ndarray of int64, shape (n,)
-        The block of each example's class. With a single block, 0 stands for the positive class and 1 for the
-        negative one.
+        The block of each example's class. With a single block, 0 is the positive class and 1 the negative one.
     blocks : int
-        How many weight vectors are stacked: 1 for two classes.
+        Number of stacked weight vectors: 1 for two classes.
     stacked : bool
         Kesler's rows (x in the true block, −x in a rival's) if true, else ±x in one block.
     fit_intercept : bool
@@ -48,7 +47,7 @@ class Problem:
     classes : ndarray
         The labels, in the order of the blocks; for two classes the negative one first.
     name : str
-        What is decided, in words.
+        Description of the problem.
 
     Row number ``i * blocks + c`` belongs to example i and block c. Kesler's problem has no row for the true class.
     """
@@ -63,7 +62,7 @@ class Problem:
 
     @property
     def examples(self) -> int:
-        """How many examples there are."""
+        """Number of examples."""
         return int(self.base.shape[0])
 
     @property
@@ -83,8 +82,8 @@ class Problem:
 
     @cached_property
     def norms(self) -> Floats:
-        """The length of each example, rounded up so that error bounds may be built on it."""
-        with np.errstate(over="ignore"):  # infinity is a correct bound too
+        """The length of each example, rounded up for use in error bounds."""
+        with np.errstate(over="ignore"):  # infinity is a correct bound
             squares = self.base.multiply(self.base).sum(axis=1) if is_sparse(self.base) else (self.base**2).sum(axis=1)
         return (
             np.sqrt(np.asarray(squares, dtype=np.float64).ravel()) * (1 + (self.width + 4) * np.finfo(np.float64).eps)
@@ -102,10 +101,10 @@ class Problem:
         return np.asarray(gaps).ravel()
 
     def score_errors(self, w: NDArray[Any]) -> Floats:
-        """How far a number from `scores` can be from the truth at most, one bound per example.
+        """Upper bound on the error of `scores`, one number per example.
 
-        A sum of p products in any order is off by at most about p·ε·|z|·|w| (Higham 2002, chapter 3), which Cauchy and
-        Schwarz bound by the lengths; the constants here are generous, and the last term covers underflow.
+        The error of a sum of p products in any order is at most about p·ε·|z|·|w| (Higham 2002, chapter 3), bounded by the
+        lengths (Cauchy-Schwarz); the constants here are larger than necessary, and the last term covers underflow.
         """
         length = float(np.linalg.norm(w.astype(np.float64)))
         unit = (4 * self.width + 16) * float(np.finfo(w.dtype).eps)
@@ -124,7 +123,7 @@ class Problem:
         return examples, parts
 
     def arrays(self) -> tuple[Floats, NDArray[np.uint32], Integers, Integers, bool]:
-        """(values, indices, starts, target, stacked) for the kernels; a dense array has no indices."""
+        """(values, indices, starts, target, stacked) for compiled code; a dense array has no indices."""
         if is_sparse(self.base):
             values, indices, starts = self.base.data, self.base.indices.astype(np.uint32), self.base.indptr
         else:
@@ -134,7 +133,7 @@ class Problem:
 
 
 def read_examples(X: Any, fit_intercept: bool) -> Matrix:
-    """Turn user input into a float64 array or CSR matrix, with a last column of ones if there is a bias."""
+    """Convert user input to a float64 array or CSR matrix, with a last column of ones if there is a bias."""
     if is_sparse(X):
         X = X.tocsr(copy=True)
         X.sum_duplicates()
@@ -147,7 +146,7 @@ def read_examples(X: Any, fit_intercept: bool) -> Matrix:
     if values.dtype == object:
         values = values.astype(np.float64)
     if not np.issubdtype(values.dtype, np.number) and values.dtype != np.bool_:
-        raise TypeError(f"`X` must hold numbers; got {values.dtype}. Turn words and categories into numbers first.")
+        raise TypeError(f"`X` must hold numbers; got {values.dtype}. Convert words and categories to numbers first.")
     if np.issubdtype(values.dtype, np.complexfloating):
         raise TypeError(
             f"`X` must hold real numbers; got {values.dtype}. Split real and imaginary parts into two columns."
@@ -179,7 +178,7 @@ def read_examples(X: Any, fit_intercept: bool) -> Matrix:
 
 
 def make_problem(X: Any, y: Any, fit_intercept: bool = True, problem: str = "stacked") -> Problem:
-    """Read the examples and labels and say what is to be separated.
+    """Read examples and labels and set up the separation problem.
 
     Parameters
     ----------
@@ -190,7 +189,7 @@ def make_problem(X: Any, y: Any, fit_intercept: bool = True, problem: str = "sta
     fit_intercept : bool, default=True
         Add the bias feature.
     problem : {"stacked", "one-vs-rest"}, default="stacked"
-        How many classes are compared. Two classes need no choice.
+        How many classes are compared; ignored for two classes.
 
     Returns
     -------
@@ -204,7 +203,7 @@ def make_problem(X: Any, y: Any, fit_intercept: bool = True, problem: str = "sta
     labels = np.asarray(y)
     if labels.shape != (base.shape[0],):
         raise ValueError(
-            f"`y` must have one label per example, shape {(base.shape[0],)}; got {labels.shape}. Do they belong to X?"
+            f"`y` must have one label per example, shape {(base.shape[0],)}; got {labels.shape}. Pass the labels of X."
         )
     if np.issubdtype(labels.dtype, np.floating) and np.isnan(labels).any():
         raise ValueError("`y` must hold labels; got NaN. Drop the examples without a label first.")

@@ -1,4 +1,4 @@
-"""What a training run proves by itself, at no extra cost."""
+"""The certificate that a training run gives at no extra cost."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RunCertificate:
-    """What the run of a linear learner has shown about its training data.
+    """Result of a training run of a linear learner about the separability of its data.
 
     Attributes
     ----------
     status : {"separable", "inseparable", "undecided"}
-        Separable: the final weights are strictly right on every example. Inseparable: the weights returned to earlier ones,
-        and the updates in between add up to exactly 0. Undecided: neither happened; `rosenblatt.certify` decides.
+        Separable: the final weights classify every example correctly, without ties. Inseparable: the weights returned to earlier
+        ones, and the updates in between add up to exactly 0. Undecided: neither happened; use `rosenblatt.certify`.
     mistakes, updates, epochs : int
-        What was counted.
+        Numbers of mistakes, updates and epochs.
     radius : float
-        The largest ‖x‖, bias feature included, among the examples that moved the weights: the only ones that the proof needs.
+        The largest ‖x‖, bias feature included, among the examples that caused updates; the proof needs only these.
     margin : tuple of float
-        An interval that holds the largest margin of any separator: from below the margin of the final weights where they
-        separate, else 0; from above ‖w - w₀‖ over the sum of the steps, the length of a convex combination of the y·x
-        (infinity where the rule or the scheme does not take such steps).
+        An interval that contains the largest margin of any separator. Lower end: the margin of the final weights if they
+        separate, else 0. Upper end: ‖w - w₀‖ over the sum of the steps, the length of a convex combination of the y·x
+        (infinity if the rule or the scheme does not take such steps).
     mistake_bound : float or None
-        The theorem's bound on the mistakes (on the updates, for a rule with a margin) of this run; None unless a separator is
+        The theorem's bound on the mistakes (for a rule with a margin on the updates) of this run; None unless a separator is
         known and the theorem applies: constant steps, no sample or class weights.
     separator : tuple of ndarray or None
-        (coef, intercept) of the final weights where they separate.
+        (coef, intercept) of the final weights if they separate.
     combination : ndarray or None
         Weights λ ≥ 0 with sum 1, one per example (per example and rival class for many classes), whose combination
         of the y·x is 0.
@@ -50,7 +50,7 @@ class RunCertificate:
     counts: NDArray[np.int64] | None = field(repr=False, default=None)
 
     def verify(self, X: Any, y: Any, fit_intercept: bool = True) -> bool:
-        """Re-check the claim on the training data in exact arithmetic; an undecided one claims nothing and is never true."""
+        """Check the claim again on the training data in exact arithmetic; False for an undecided one, which claims nothing."""
         from rosenblatt.theory import exact
         from rosenblatt.theory.problem import make_problem
 
@@ -69,14 +69,14 @@ class RunCertificate:
 
     def __str__(self) -> str:
         lines = {
-            "separable": "separable: the final weights are right on every example",
-            "inseparable": "inseparable: the weights came back to earlier ones, and the updates in between add up to exactly 0",
-            "undecided": "undecided: the run found neither a separator nor a proof that there is none (ask rosenblatt.certify)",
+            "separable": "separable: the final weights classify every example correctly",
+            "inseparable": "inseparable: the weights returned to earlier values, and the updates in between add up to exactly 0",
+            "undecided": "undecided: the run found neither a separator nor a proof that there is none (use rosenblatt.certify)",
         }
         text = [lines[self.status], f"{self.mistakes} mistakes, {self.updates} updates, {self.epochs} epochs"]
         low, high = self.margin
         if self.status != "inseparable" and np.isfinite(high):
-            text.append(f"the largest margin lies between {low:.4g} and {high:.4g}")
+            text.append(f"the largest margin is between {low:.4g} and {high:.4g}")
         if self.mistake_bound is not None:
             text.append(f"bound of the theorem: {self.mistake_bound:.6g} (radius {self.radius:.4g})")
         return "\n".join(text)

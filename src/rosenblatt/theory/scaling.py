@@ -1,7 +1,7 @@
-"""Scaling by powers of two, which is exact: no answer about separation depends on it, and floats work better for it.
+"""Exact scaling by powers of two: it does not change separability and improves the accuracy of floats.
 
-Multiplying an example by a positive number changes neither which side it lies on nor whether a combination can vanish
-(its weight is divided); multiplying a feature only rescales one weight.
+Multiplying an example by a positive number changes neither its side nor whether a combination can be 0 (its weight is
+divided); multiplying a feature only rescales one weight.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Scaled:
     Attributes
     ----------
     problem : Problem
-        The scaled problem; its numbers are the exact ones unless they underflowed.
+        The scaled problem; its numbers are exact unless they underflowed.
     original : Problem
         The problem as given.
     rows, columns : ndarray of int64
@@ -36,11 +36,11 @@ class Scaled:
 
     @property
     def weight_exponents(self) -> Integers:
-        """Scaled weights times two to these powers are weights for the original problem."""
+        """Exponents: scaled weights times these powers of two are weights for the original problem."""
         return np.tile(self.columns, self.original.blocks)
 
     def unscaled_shares(self, rows: Integers, shares: Sequence[int]) -> tuple[int, ...]:
-        """Weights of a combination of the original rows from those of the scaled ones."""
+        """Weights of a combination of the original rows, from those of the scaled rows."""
         powers = self.rows[rows // self.original.blocks].tolist()
         lowest = min(powers)
         return tuple(share << (power - lowest) for share, power in zip(shares, powers))
@@ -61,17 +61,17 @@ def _scaled(problem: Problem, rows: Integers, columns: Integers) -> Scaled:
 
 
 def normalized(problem: Problem) -> Scaled:
-    """Divide everything by one power of two so that the largest number is near 1, which scales every margin alike."""
+    """Divide everything by one power of two so that the largest number is near 1. All margins change by the same factor."""
     values: Floats = problem.base.data if sp.issparse(problem.base) else problem.base
     largest = float(np.abs(values).max()) if values.size else 0.0
     exponent = -int(np.frexp(largest)[1]) if largest else 0
-    if abs(exponent) <= 32:  # squares are safe as they are, and a copy is saved
+    if abs(exponent) <= 32:  # squares cannot overflow, so no copy is needed
         exponent = 0
     return _scaled(problem, np.full(problem.examples, exponent), np.zeros(problem.width, dtype=np.int64))
 
 
 def equilibrated(problem: Problem) -> Scaled:
-    """Bring the largest number of every example and every feature near 1 where they are far from it."""
+    """Scale examples and features whose largest number is far from 1 by powers of two, so that it is near 1."""
     base = problem.base
     nothing = -(2**20)
     if sp.issparse(base):

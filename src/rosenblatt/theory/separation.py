@@ -1,4 +1,4 @@
-"""`certify`: decide whether data can be separated, cheapest means first, and prove the answer."""
+"""`certify`: decide whether data are separable, with the cheapest method first, and prove the answer."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rosenblatt.theory.nearest_exact import lowest_product, nearest_point_exactl
 from rosenblatt.theory.problem import Floats, Integers, Problem, make_problem
 from rosenblatt.theory.scaling import Scaled, equilibrated, normalized
 
-# Numbers that the perceptron may read, less than a millisecond's worth, but at least these epochs. An example costs about as
-# much time as so many numbers, whatever its length.
+# Amount of numbers that the perceptron may read, less than a millisecond's worth, and its least number of epochs. Visiting
+# an example takes about the time of this many numbers, whatever its length.
 PERCEPTRON_WORK = 500_000
 EXAMPLE_WORK = 30
 PERCEPTRON_EPOCHS = 20
 
-# How much rational arithmetic to spend on the status, and on closing the margin interval (see `nearest_point_exactly`).
+# Limits of the work in rational arithmetic for the status and for the margin interval (see `nearest_point_exactly`).
 STATUS_WORK = 1_000_000_000
 MARGIN_WORK = 100_000_000
 
@@ -39,31 +39,31 @@ def certify(
     problem: str = "stacked",
     max_steps: int = 100_000,
 ) -> Certificate:
-    """Decide whether the data can be separated by a hyperplane, and prove it.
+    """Decide whether the data are linearly separable, and prove it.
 
-    First come two contradictory copies of one example, then a short perceptron run, then the point of the convex
-    hull of the y·x that is nearest to the origin (Wolfe's algorithm): if it is not 0 it is the largest-margin
-    separator, if it is 0 its weights prove that there is none. Floats only suggest; what is claimed has been checked
-    in exact arithmetic, and where floats leave it open the same algorithm finishes in rational numbers.
+    The methods, in order: a search for an example with two labels; a short perceptron run; Wolfe's algorithm for the point of
+    the convex hull of the y·x nearest to the origin. If this point is not 0 it is the largest-margin separator; if it is 0
+    its weights prove that there is none. Results in floating point are checked in exact arithmetic, and what floating point
+    leaves open is decided by the same algorithm in rational numbers.
 
     Parameters
     ----------
     X : array or CSR matrix, shape (n, d)
-        The examples. Taken as exact: every finite float is a rational number.
+        The examples. Taken as exact, since every finite float is a rational number.
     y : array, shape (n,)
         The labels: strings, integers or booleans. More than two make a multiclass problem. A single class is taken as
         the positive one (as the negative one if it is −1).
     fit_intercept : bool, default=True
         Add the bias feature, a constant 1, to every example.
     tol : float or None, default=0.01
-        How far the ends of the margin interval may lie apart, as a part of the upper end; greater than 0 and less
-        than 1. Smaller values take more steps. None: decide the status only.
+        Largest width of the margin interval, as a fraction of its upper end; greater than 0 and less than 1. Smaller values
+        take more steps. None: decide the status only.
     problem : {"stacked", "one-vs-rest"}, default="stacked"
-        With many classes: whether the true class can outscore every rival (Kesler's construction, what the
-        multiclass perceptron learns), or whether each class can be separated from the rest. The second implies the
-        first, not the reverse.
+        With many classes: whether the true class can have a higher score than every rival (Kesler's construction, as in the
+        multiclass perceptron), or whether each class can be separated from the rest. The second implies the first, but not
+        the reverse.
     max_steps : int, default=100_000
-        Steps of Wolfe's algorithm before giving up; each costs one pass over the data.
+        Largest number of steps of Wolfe's algorithm; each costs one pass over the data.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def certify(
     """
     if tol is not None and not 0 < tol < 1:
         raise ValueError(
-            f"`tol` of certify must be between 0 and 1, or None; got {tol}. It is the gap left open, as a part of it."
+            f"`tol` of certify must be between 0 and 1, or None; got {tol}. It is the width of the margin interval."
         )
     if max_steps < 1:
         raise ValueError(f"`max_steps` of certify must be at least 1; got {max_steps}. Large data may need thousands.")
@@ -97,7 +97,7 @@ def certify(
 
 
 def _contradiction(problem: Problem) -> Integers | None:
-    """Two rows that are opposite because one example carries two labels; None if there are none."""
+    """Two opposite rows of an example that occurs with two labels; None if there is no such example."""
     hashes = _hashes(problem.base)
     order = np.lexsort((problem.target, hashes))
     same = hashes[order[1:]] == hashes[order[:-1]]
@@ -115,7 +115,7 @@ def _contradiction(problem: Problem) -> Integers | None:
 
 
 def _hashes(base: Any) -> NDArray[np.uint64]:
-    """A hash of each example's non-zeros: equal for equal examples, and hardly ever otherwise."""
+    """A hash of the non-zeros of each example: equal for equal examples, and almost always different for others."""
     random = np.random.default_rng(0).integers(1, 2**63, size=base.shape[1], dtype=np.uint64) * np.uint64(
         2
     ) + np.uint64(1)
@@ -130,7 +130,7 @@ def _hashes(base: Any) -> NDArray[np.uint64]:
 
 
 def _mixed(values: Floats, random: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Hash numbers with their features' random multipliers; 0 gives 0."""
+    """Hash numbers with the random multipliers of their features; 0 gives 0."""
     mixed = (values + 0.0).view(np.uint64) * random  # adding 0 turns −0 into 0, whose bits are all 0
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(mixed ^ (mixed >> np.uint64(29)))
@@ -147,7 +147,7 @@ def _perceptron_separator(scaled: Scaled) -> tuple[int, ...] | None:
 
 
 def _checked(scaled: Scaled, w: Floats) -> tuple[int, ...] | None:
-    """Weights for the original problem from floats for the scaled one, if they separate; None if they do not."""
+    """Weights for the original problem from those of the scaled one, if they separate; else None."""
     scores = scaled.problem.scores(w)
     errors = np.repeat(scaled.problem.score_errors(w), scaled.problem.blocks)
     if (scores < -errors).any() or not w.any():
@@ -159,7 +159,7 @@ def _checked(scaled: Scaled, w: Floats) -> tuple[int, ...] | None:
 
 
 def _decide(scaled: Scaled, max_steps: int) -> Certificate | tuple[int, ...]:
-    """A separator, or a certificate that there is none or that it stays open."""
+    """Return a separator, or a certificate of the status "inseparable" or "undecided"."""
     point = nearest_point(scaled.problem, None, max_steps)
     if point.reason == "separated":
         weights = _checked(scaled, point.separator)
@@ -194,13 +194,13 @@ def _spread(scaled: Scaled, rows: Integers, weights: Floats) -> Floats:
 
 
 def _rounded(scaled: Scaled, weights: tuple[int, ...]) -> tuple[int, ...]:
-    """The nearest floats if they separate too, else the weights as they are: short numbers are easier to use."""
+    """Round the weights to floats if these separate too, else return them unchanged: short numbers are easier to use."""
     floats = to_integers(to_floats(weights))
     return floats if lowest_product(scaled, floats)[1] > 0 else weights
 
 
 def _with_margin(problem: Problem, weights: tuple[int, ...], tol: float | None, max_steps: int) -> Certificate:
-    """The certificate of a separator, its margin interval closed to `tol`."""
+    """The certificate of a separator with a margin interval of relative width `tol`."""
     scaled = normalized(problem)
     unit = Fraction(2) ** -int(scaled.rows[0])
     candidates = [weights]

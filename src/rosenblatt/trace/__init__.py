@@ -1,4 +1,4 @@
-"""A run, step by step: the real learner, watched one example at a time."""
+"""Traces of training runs, with one record for each step."""
 
 from .run import trace
 from .steps import Step, Survivor, Trace

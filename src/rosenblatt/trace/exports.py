@@ -1,4 +1,4 @@
-"""A trace as data: JSON, CSV, pandas."""
+"""Conversion of a trace to JSON, CSV and pandas."""
 
 import csv
 import dataclasses
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def to_json(trace: "Trace", indent: int | None) -> str:
-    """Arrays as lists, a squeeze as its four numbers by name."""
+    """Arrays become lists, a squeeze becomes a dict of its four numbers."""
     return json.dumps(_plain(trace), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
@@ -34,7 +34,7 @@ def _plain(value: Any) -> Any:
 
 
 def from_json(kind: "type[TraceType]", text: str) -> "TraceType":
-    """The reverse."""
+    """Read the JSON that `to_json` wrote."""
     from .steps import Comparator, Step, Survivor
 
     saved = json.loads(text)
@@ -70,7 +70,7 @@ def _array(values: Any) -> Any:
 
 
 def _records(trace: "Trace") -> list[dict[str, Any]]:
-    """One flat record for each step; the columns are the same for all."""
+    """One flat record for each step, all with the same columns."""
     vectors = [""] if len(trace.start) == 1 else [f"{label}:" for label in trace.classes]
     records = []
     for step in trace.steps:
@@ -95,7 +95,7 @@ def _records(trace: "Trace") -> list[dict[str, Any]]:
 
 
 def to_csv(trace: "Trace") -> str:
-    """With a header; lines end with a line feed."""
+    """CSV with a header; lines end with a line feed."""
     records = _records(trace)
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(records[0]) if records else ["step"], lineterminator="\n")
@@ -105,7 +105,7 @@ def to_csv(trace: "Trace") -> str:
 
 
 def to_frame(trace: "Trace") -> Any:
-    """One row for each step."""
+    """A data frame with one row for each step."""
     try:
         import pandas as pd
     except ImportError:

@@ -1,4 +1,4 @@
-"""The trace of a kernel run: coefficients of examples in place of weights of features."""
+"""The trace of a kernel run: coefficients of examples instead of weights of features."""
 
 import dataclasses
 import math
@@ -13,17 +13,17 @@ from rosenblatt.dual.streams import canonical
 from rosenblatt.dual.training import Epochs
 from rosenblatt.model.scores import margins, predicted_classes, wrong
 from rosenblatt.theory.bounds import Squeeze, block_novikoff
-from rosenblatt.training.order import VisitingOrder
+from rosenblatt.training.schedule import VisitingOrder
 
 from .sampling import Sample
 from .steps import Comparator, Floats, Step, Trace
 
 LARGEST_SET = 2000
-"""Of more examples the matrix of kernel values, and a coefficient for each at every step, would be too much."""
+"""Limit on the number of examples: the kernel matrix and a coefficient for each example at every step must fit into memory."""
 
 
 def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any], sample: Sample) -> Trace:
-    """Hand the engine of `KernelPerceptron` one example at a time, and write down what it does."""
+    """Pass one example at a time to the engine of `KernelPerceptron` and record its steps."""
     from sklearn.utils import check_random_state
 
     if len(y) > LARGEST_SET:
@@ -35,7 +35,7 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
     estimator._check_parameters()
     if estimator.budget is not None:
         raise ValueError(
-            f"`budget` of a traced kernel run must be None, so that no example is forgotten; got {estimator.budget!r}. Leave it "
+            f"`budget` of a traced kernel run must be None, so that no example is dropped; got {estimator.budget!r}. Leave it "
             "out."
         )
     classes, codes = np.unique(y, return_inverse=True)
@@ -115,7 +115,7 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
 
 
 def _last_weights(dual: Floats, gram: Floats, codes: NDArray[np.int64], multiclass: str) -> Comparator | None:
-    """The last weights as the comparator in feature space, if they separate the set."""
+    """The last weights as a comparator in feature space, if they separate the examples."""
     if len(dual) > 1 and multiclass not in ("max", "uniform", "proportional"):
         return None
     reached = float(margins(np.ascontiguousarray((dual @ gram).T), codes).min())
@@ -127,7 +127,7 @@ def _last_weights(dual: Floats, gram: Floats, codes: NDArray[np.int64], multicla
 
 
 def _squeezed(steps: tuple[Step, ...], known: Comparator, gram: Floats, machine: Any) -> tuple[Step, ...]:
-    """The same steps with their squeeze."""
+    """Copies of the steps with their squeeze."""
     times = machine.event_time.view
     squeezed = []
     for step in steps:

@@ -1,4 +1,4 @@
-"""The two sides of the perceptron's proof beside a run: kγ ≤ ⟨w, u⟩ ≤ ‖w‖ ≤ √k·R."""
+"""The two sides of the perceptron's proof for a run: kγ ≤ ⟨w, u⟩ ≤ ‖w‖ ≤ √k·R."""
 
 import dataclasses
 import math
@@ -12,14 +12,14 @@ from rosenblatt.theory.margins import margin, radius
 from .steps import Comparator, Floats
 
 LARGEST_SEARCH = 200_000
-"""Of data with more numbers than this no separator is looked for unasked."""
+"""Limit on the size of the data up to which "auto" searches for a separator."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Proof:
-    """The squeeze of a run by a rule that moves by `rate` whenever y·s ≤ `threshold`.
+    """The squeeze of a run by a rule that moves by `rate` if y·s ≤ `threshold`.
 
-    From weights w₀ it reads ⟨w₀, u⟩ + kηγ ≤ ⟨w, u⟩ ≤ ‖w‖ ≤ √(‖w₀‖² + k(η²R² + 2ηb)).
+    From weights w₀ it is ⟨w₀, u⟩ + kηγ ≤ ⟨w, u⟩ ≤ ‖w‖ ≤ √(‖w₀‖² + k(η²R² + 2ηb)).
     """
 
     comparator: Comparator
@@ -28,7 +28,7 @@ class Proof:
     threshold: float = 0.0
 
     def squeeze(self, updates: int, weights: Floats) -> Squeeze:
-        """The four numbers after so many updates."""
+        """The four numbers after this number of updates."""
         u, eta = self.comparator.weights, self.rate
         growth = (eta * self.comparator.radius) ** 2 + 2.0 * eta * self.threshold
         return Squeeze(
@@ -40,7 +40,7 @@ class Proof:
 
     @property
     def formula(self) -> str:
-        """The squeeze in letters."""
+        """The squeeze as a formula."""
         if self.start.any() or self.rate != 1.0 or self.threshold:
             eta, eta2 = ("", "") if self.rate == 1.0 else ("η", "η²")
             high = f"k({eta2}R² + 2{eta}b)" if self.threshold else f"k{eta2}R²"
@@ -51,7 +51,7 @@ class Proof:
 
     @property
     def bound(self) -> float | None:
-        """So many updates at most; None where no theorem of the library covers the run."""
+        """Upper bound on the number of updates; None if no theorem of the library applies to the run."""
         known = self.comparator
         if not self.start.any():
             return margin_rule_updates(known.radius, known.margin, self.threshold, self.rate)
@@ -61,7 +61,7 @@ class Proof:
 
 
 def find_comparator(X: Any, y: Any, fit_intercept: bool, wanted: Any) -> Comparator | None:
-    """The separator to compare with: given, or the one of a certificate; None if there is none."""
+    """The separator u of the squeeze: the given one, or that of a certificate; None if there is none."""
     vectors = 1 if len(set(y)) <= 2 else len(set(y))
     if wanted is None:
         return None
@@ -69,7 +69,7 @@ def find_comparator(X: Any, y: Any, fit_intercept: bool, wanted: Any) -> Compara
         if wanted != "auto":
             raise ValueError(
                 f"`comparator` of trace must be 'auto', None or the weights of a separator, bias first; got {wanted!r}. "
-                "'auto' looks for a separator."
+                "'auto' searches for a separator."
             )
         return _certified(X, y, fit_intercept, vectors)
     u = np.atleast_2d(np.asarray(wanted, dtype=np.float64))
@@ -77,14 +77,14 @@ def find_comparator(X: Any, y: Any, fit_intercept: bool, wanted: Any) -> Compara
     if u.shape != (vectors, width) or not np.isfinite(u).all():
         raise ValueError(
             f"`comparator` of trace must hold {vectors} × {width} finite weights, the bias first; got the shape {u.shape}. "
-            "Leave it out to have a separator looked for."
+            "Leave it out to search for a separator."
         )
     coef, intercept = (u[:, 1:], u[:, 0]) if fit_intercept else (u, None)
     reached = margin(coef, X, y, intercept)
     if reached <= 0:
         raise ValueError(
             f"`comparator` of trace must separate the examples, with a margin greater than 0; got the margin {reached:g}. "
-            "Use 'auto' to have a separator looked for, or None to do without."
+            "Use 'auto' to search for a separator, or None for no comparator."
         )
     return _comparator(u, reached, radius(X, fit_intercept))
 

@@ -1,4 +1,4 @@
-"""Watches a learner at work: its own `fit` runs, and its model is handed the examples one at a time."""
+"""Recorders of a training run: `fit` of the learner runs, and its model gets the examples one at a time."""
 
 import math
 from collections.abc import Callable
@@ -21,18 +21,18 @@ Codes = NDArray[np.int64]
 
 
 class Recorder:
-    """Records every step of one `fit`.
+    """Recorder of all steps of one `fit`.
 
     Parameters
     ----------
     sample : Sample
-        Where the steps go.
+        Collects the steps.
     comparator : Comparator or None
-        The separator of the squeeze; None where the rule has no such proof.
+        The separator of the squeeze; None if the rule has no such proof.
     rate, threshold : float
-        The rule moves by `rate` whenever y·s ≤ `threshold`.
+        The rule moves by `rate` if y·s ≤ `threshold`.
     pocket : bool, default=False
-        Whether to follow the pocket.
+        Whether to record the pocket.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Recorder:
         self._pocket: float | None = math.inf if pocket else None
 
     def watch(self, estimator: LinearClassifier, fit: Callable[[], Any]) -> None:
-        """Run `fit` with a model that hands its examples to this recorder."""
+        """Run `fit` with a model that passes its examples to this recorder."""
         make = estimator._new_model
 
         def new_model(n_features: int | None, dtype: Any) -> Model:
@@ -75,7 +75,7 @@ class Recorder:
         self._end(estimator.model_)
 
     def _begin(self, model: Model, table: Table, y: Codes, weight: Floats) -> None:
-        """See to it that the model logs its updates; note where it starts."""
+        """Make the model log its updates, and store the starting weights."""
         state = model.state
         if not state.log_rows.size:
             vectors = model.vectors
@@ -138,24 +138,24 @@ class Recorder:
         )
 
     def _survive(self, model: Model, weights: Floats) -> None:
-        """The run of these weights is over; the example that ended it counts for those that came after it."""
+        """End the run of these weights; the example that ended it counts for the next weights."""
         if model.readout == "vote" and self._survived > 0:
             self.survivors.append(Survivor(weights, self._survived))
         self._survived = 0.0
 
     def _check_pocket(self, model: Model, table: Table, y: Codes, weight: Floats) -> None:
-        """What the pocket does when a run of right answers is long enough: count the mistakes on the whole set."""
+        """Count the mistakes on the whole set if the run of correct predictions is long enough, as the pocket algorithm does."""
         if self._pocket is not None:
             missed = wrong(model.raw_scores(table, *model.last()), y, model.rule.on_zero)
             self._pocket = min(self._pocket, float(weight[missed].sum() if weight.size else missed.sum()))
 
     def _end(self, model: Model) -> None:
-        """The last weight vector has survived to the end."""
+        """Record the number of examples that the last weight vector survived."""
         self._survive(model, self._weights)
 
 
 class BatchRecorder(Recorder):
-    """Records one step for each epoch: the examples that it got wrong, and what they add up to."""
+    """Recorder of one step for each epoch: the misclassified examples and their sum."""
 
     _open: tuple[Floats, tuple[int, ...]] | None = None
 
@@ -173,7 +173,7 @@ class BatchRecorder(Recorder):
         self._open = self._weights, tuple(missed)
 
     def _close(self, model: Model) -> None:
-        """The weights have been moved since the last pass: write down its step."""
+        """Record the step of the last pass, after the weights have changed."""
         if self._open is None:
             return
         before, missed = self._open
@@ -201,12 +201,12 @@ class BatchRecorder(Recorder):
 
 
 def weights_of(model: Model) -> Floats:
-    """The weights in force, one row for each weight vector, the bias first."""
+    """The current weights, one row for each weight vector, the bias first."""
     return _stacked(model, *model.last())
 
 
 def readout_of(model: Model) -> Floats:
-    """The weights that predictions are made from, in the same shape."""
+    """The weights used for predictions, in the same shape."""
     return _stacked(model, *model.weights())
 
 

@@ -1,4 +1,4 @@
-"""`trace`: choose a learner, watch it fit, hand back what it did."""
+"""`trace`: run a learner and record its steps."""
 
 import dataclasses
 import re
@@ -13,10 +13,10 @@ from .sampling import Sample
 from .steps import Floats, Trace
 
 MISTAKE_DRIVEN = {"perceptron", "averaged", "voted", "pocket", "margin"}
-"""The learners whose updates the proof's squeeze speaks about."""
+"""The learners to which the squeeze of the proof applies."""
 
 MOST_NUMBERS = 50_000_000
-"""So many numbers may the kept steps hold."""
+"""Limit on the total number of weights in the recorded steps."""
 
 
 def trace(
@@ -35,10 +35,9 @@ def trace(
     limit: int | None = 200,
     **parameters: Any,
 ) -> Trace:
-    """Run a learner and lay open every step it takes.
+    """Run a learner and record every step.
 
-    The learner is the library's own: its `fit` runs as always and is watched one example at a time, so the weights at the end are
-    those of `fit`, bit for bit.
+    The `fit` of the learner runs one example at a time, so the final weights are exactly those of `fit`, bit for bit.
 
     Parameters
     ----------
@@ -47,28 +46,28 @@ def trace(
     y : array of shape (n_examples,)
         Their labels: strings, integers or booleans; two classes or many.
     algorithm : str, default="perceptron"
-        Which learner: "perceptron", "averaged", "voted", "pocket", "batch", "margin", "passive-aggressive", "winnow", "kernel",
+        The learner: "perceptron", "averaged", "voted", "pocket", "batch", "margin", "passive-aggressive", "winnow", "kernel",
         or the name of another estimator of the library.
     max_iter : int, default=1
-        Passes over the data at most; a pass without a mistake ends the run.
+        Largest number of passes over the data; a pass without a mistake ends the run.
     init : array of shape (n_features + 1,) or (n_classes, n_features + 1), default=None
-        Weights to start from, the bias first (none without `fit_intercept`). Two classes have one row, for the second of them.
+        Weights to start from, the bias first (none without `fit_intercept`). Two classes have one row, for the second class.
     fit_intercept : bool, default=True
-        Whether there is a bias feature 1. A kernel has none of its own.
+        Whether there is a bias feature 1. A kernel run has none.
     on_zero : {"update", "positive", "keep"}, default="update"
-        What a score of exactly 0 is: always a mistake; an answer of the second class; never a mistake.
+        A score of exactly 0 counts as a mistake; as a prediction of the second class; as correct.
     multiclass : {"max", "all", "uniform", "proportional", "ovr"}, default="max"
-        How three or more classes share a mistake.
+        Update rule for three or more classes.
     shuffle : bool or "replacement", default=False
-        Whether the examples are visited in the given order, in a fresh one each pass, or drawn at random.
+        Whether the examples are visited in the given order, in a new order in each pass, or drawn at random.
     classes : array, default=None
-        All classes, if `y` does not show them all. A single label of -1 or 1 is known to have the other one as its rival.
+        All classes, if some are missing in `y`. For a single label -1 or 1 the other one is added automatically.
     comparator : "auto", array or None, default="auto"
-        The separator u of the squeeze: looked for if the data are small, given (bias first), or none.
+        The separator u of the squeeze: searched for if the data are small, given (bias first), or none.
     limit : int or None, default=200
-        Steps to keep at most, at least 4; of a longer run the first, the last and mistakes in between. None keeps all.
+        Largest number of steps to keep, at least 4: of a longer run the first, the last and mistakes in between. None keeps all.
     **parameters
-        Further parameters of the learner, such as ``eta0``, ``C``, ``variant``, ``kernel`` or ``random_state``.
+        Other parameters of the learner, such as ``eta0``, ``C``, ``variant``, ``kernel`` or ``random_state``.
 
     Returns
     -------
@@ -99,8 +98,8 @@ def trace(
     if name == "kernel":
         from .kernel import trace_kernel
 
-        refuse(init, "init", "a kernel run has no weights to start from: its coefficients all start at 0")
-        refuse(classes, "classes", "a kernel run knows the classes of its examples")
+        refuse(init, "init", "a kernel run has no starting weights: all coefficients start at 0")
+        refuse(classes, "classes", "a kernel run takes the classes from y")
         settings = {
             "multiclass": multiclass,
             "on_zero": on_zero,
@@ -118,7 +117,7 @@ def trace(
     if unknown:
         raise TypeError(
             f"The parameters of trace for algorithm={algorithm!r} must be those of {learner.__name__}; got {unknown[0]!r}. "
-            f"It knows {', '.join(sorted(fields))}."
+            f"Choose from {', '.join(sorted(fields))}."
         )
     if settings.get("early_stopping"):
         raise ValueError(
@@ -128,7 +127,7 @@ def trace(
     full_X, full_y, weight = with_all_classes(X, labels, classes)
     coef, intercept = split_init(init, X.shape[1], len(np.unique(full_y)), fit_intercept)
 
-    known = weight is None or classes is None  # classes that no example shows have no margin
+    known = weight is None or classes is None  # classes without an example have no margin
     has_proof = name in MISTAKE_DRIVEN and known and estimator.class_weight is None
     if len(np.unique(full_y)) > 2 and multiclass not in ("max", "uniform", "proportional"):
         has_proof = False
@@ -165,11 +164,11 @@ def trace(
 
 
 def check_limit(limit: Any) -> None:
-    """Refuse what is no number of steps."""
+    """Raise an error for an invalid number of steps."""
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 4):
         raise ValueError(
-            f"`limit` of trace must be a whole number of at least 4, or None for all steps; got {limit!r}. It is how many steps "
-            "of a long run are kept."
+            f"`limit` of trace must be a whole number of at least 4, or None for all steps; got {limit!r}. It is the number of "
+            "steps of a long run to keep."
         )
 
 
@@ -182,8 +181,8 @@ def find_learner(algorithm: Any) -> tuple[str, Any]:
     learner = learners.find(known[name]) if name in known else None
     if name == "parallel":
         raise ValueError(
-            "`algorithm` of trace must be a learner with one weight vector for each class; got 'parallel', whose perceptrons "
-            "vote. Choose another one."
+            "`algorithm` of trace must be a learner with one weight vector for each class; got 'parallel', which is a committee "
+            "of perceptrons. Choose another one."
         )
     if learner is None or (name != "kernel" and not hasattr(learner, "_new_model")):
         words = "perceptron, averaged, voted, pocket, batch, margin, passive-aggressive, winnow, kernel"
@@ -211,7 +210,7 @@ def as_matrix(X: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def bias_name(names: tuple[str, ...]) -> str:
-    """The bias is called "1", or else "bias": a name that no feature has, so that no column of a table hides another."""
+    """Name of the bias: "1", or "bias" if a feature has that name; column names must be unique."""
     name = "bias" if "1" in names else "1"
     while name in names:
         name += "'"
@@ -219,7 +218,7 @@ def bias_name(names: tuple[str, ...]) -> str:
 
 
 def check_size(X: Any, y: Any, max_iter: Any, limit: int | None) -> None:
-    """Refuse a trace that would not fit into memory."""
+    """Raise an error for a trace that would not fit into memory."""
     vectors = len(np.unique(y))
     rows = X.shape[0] * max_iter if isinstance(max_iter, int) else X.shape[0]
     rows = rows if limit is None else min(limit, rows)
@@ -232,7 +231,7 @@ def check_size(X: Any, y: Any, max_iter: Any, limit: int | None) -> None:
 
 
 def with_all_classes(X: Any, y: Any, classes: Any) -> tuple[Any, Any, Floats | None]:
-    """The data, with an example of weight 0 for each class that `y` does not show: it takes part but is never visited."""
+    """Add an example of weight 0 for each class that is missing in `y`: the class takes part, the example is skipped."""
     present = np.unique(y)
     if classes is None:
         if len(present) > 1 or present[0] not in (-1, 1):
@@ -242,7 +241,7 @@ def with_all_classes(X: Any, y: Any, classes: Any) -> tuple[Any, Any, Floats | N
     if not np.isin(present, classes).all():
         raise ValueError(
             f"`classes` of trace must hold every label of y, which has {present.tolist()}; got {classes.tolist()}. Leave it out "
-            "if y shows all classes."
+            "if y has all classes."
         )
     absent = np.setdiff1d(classes, present)
     if not len(absent):
@@ -257,7 +256,7 @@ def with_all_classes(X: Any, y: Any, classes: Any) -> tuple[Any, Any, Floats | N
 
 
 def split_init(init: Any, features: int, classes: int, fit_intercept: bool) -> tuple[Floats | None, Floats | None]:
-    """Starting weights with the bias first as coef_init and intercept_init."""
+    """Split starting weights with the bias first into coef_init and intercept_init."""
     if init is None:
         return None, None
     vectors, width = (1 if classes <= 2 else classes), features + bool(fit_intercept)
@@ -274,6 +273,6 @@ def split_init(init: Any, features: int, classes: int, fit_intercept: bool) -> t
 
 
 def refuse(value: Any, name: str, why: str) -> None:
-    """Raise if an argument was given that has no meaning here."""
+    """Raise an error if an argument was given that is not allowed here."""
     if value is not None:
         raise ValueError(f"`{name}` of trace must be None here, because {why}; got {value!r}. Leave it out.")

@@ -1,4 +1,4 @@
-"""Which steps of a long run are kept: the first, the last, and mistakes spread over those in between."""
+"""Selection of steps of a long run: the first, the last, and mistakes spread over those in between."""
 
 from collections import deque
 
@@ -6,12 +6,12 @@ from .steps import Step
 
 
 class Sample:
-    """Keeps at most `limit` steps of a run whose length nobody knows in advance.
+    """Collects at most `limit` steps of a run of unknown length.
 
     Parameters
     ----------
     limit : int or None
-        How many steps to keep; None keeps all.
+        Number of steps to keep; None keeps all.
     """
 
     def __init__(self, limit: int | None) -> None:
@@ -24,10 +24,10 @@ class Sample:
         self._middle: list[Step] = []
         self._tail: deque[Step] = deque()
         self._stride = 1
-        self._passed = 0  # mistakes that left the tail
+        self._passed = 0  # mistakes removed from the tail
 
     def add(self, step: Step) -> None:
-        """Take the next step of the run."""
+        """Add the next step of the run."""
         self.total += 1
         if self.limit is None or len(self._head) < self._ends:
             self._head.append(step)
@@ -37,7 +37,7 @@ class Sample:
             self._retire()
 
     def _retire(self) -> None:
-        """Let the oldest step of the tail go, or keep it in the middle if it is a mistake whose turn it is."""
+        """Remove the oldest step of the tail; keep it in the middle if it is a mistake that is due."""
         step = self._tail.popleft()
         if step.correct and not step.moved:
             return
@@ -50,7 +50,7 @@ class Sample:
         self._passed += 1
 
     def steps(self) -> tuple[tuple[Step, ...], str]:
-        """The steps that are kept, in order, and what was left out, in words."""
+        """The kept steps in order, and a note about the others."""
         if self.limit is not None and self.total > self.limit:
             while len(self._tail) > min(self._ends, self.limit - len(self._head)):
                 self._retire()

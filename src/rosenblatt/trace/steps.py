@@ -1,4 +1,4 @@
-"""What a trace holds: its steps, and what is known about the run as a whole."""
+"""A trace: its steps, and a summary of the run."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -16,39 +16,38 @@ Floats = NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Step:
-    """One visit to one example; of a batch run one epoch.
+    """One visit to one example; in a batch run one epoch.
 
-    Weights stand one row for each weight vector (one for two classes, else one for each class), the bias first.
+    Weights have one row for each weight vector (one for two classes, else one for each class), the bias first.
 
     Attributes
     ----------
     number, epoch : int
-        Which step and which pass, from 1.
+        Number of the step and of the pass, from 1.
     example : int or None
-        Which example, counted from 1 as on a blackboard: row ``example - 1`` of X. None for a batch step.
+        Number of the example, counted from 1: row ``example - 1`` of X. None for a batch step.
     x : array or None
-        The example as the weights see it, with the bias feature 1 first. For a kernel run its kernel values with every
-        training example.
+        The example with the bias feature 1 first. For a kernel run its kernel values with all training examples.
     label, predicted
-        The true class, and the one that the weights before the step answer.
+        The true class, and the class predicted by the weights before the step.
     scores : array or None
         The score of each weight vector.
     correct : bool
-        Whether the answer counts as right, with ties judged as `on_zero` says.
+        Whether the prediction is correct; `on_zero` decides ties.
     before, after : array of shape (weight vectors, features)
         The weights; for a kernel run the coefficient of each training example.
     moves : array or None
-        How far each weight vector moved along x: in logarithms for Winnow, along the example itself for a kernel run.
+        Step of each weight vector along x: in logarithms for Winnow, along the example itself for a kernel run.
     update : array of shape (weight vectors, features)
-        The whole update as vectors: what was added to the weights (to their logarithms for Winnow).
+        The update as vectors that are added to the weights (to their logarithms for Winnow).
     mistakes : tuple of int
-        The examples that a batch step adds up.
+        The misclassified examples, which a batch step adds up.
     squeeze : Squeeze or None
-        kγ, ⟨w, u⟩, ‖w‖ and √k·R after the step, where a comparator u is known.
+        kγ, ⟨w, u⟩, ‖w‖ and √k·R after the step, if a comparator u is known.
     average : array or None
         The average of the weights so far (averaged perceptron).
     survived : float or None
-        How many examples the weights after the step have lasted so far (voted perceptron).
+        Number of examples that the weights after the step have survived so far (voted perceptron).
     pocket : float or None
         The training mistakes of the weights in the pocket.
     """
@@ -79,7 +78,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Survivor:
-    """A weight vector of a voted run, and how many examples it lasted."""
+    """A weight vector of a voted run, and the number of examples that it survived."""
 
     weights: Floats
     count: float
@@ -87,7 +86,7 @@ class Survivor:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Comparator:
-    """A separator u of length 1, with the numbers of the theorem.
+    """A separator u of length 1, with its margin and radius.
 
     Attributes
     ----------
@@ -104,7 +103,7 @@ class Comparator:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Trace:
-    """A run laid open. It prints as a table; iterate over it or index it to get its steps.
+    """Record of a run. It is printed as a table; iterate over it or index it to get its steps.
 
     Attributes
     ----------
@@ -113,26 +112,26 @@ class Trace:
     classes : tuple
         The labels; of two classes the second is the positive one.
     features : tuple of str
-        The names of the weights, "1" for the bias, or "bias" where a feature has that name.
+        The names of the weights; the bias is "1", or "bias" if a feature has that name.
     examples, epochs, total, total_mistakes, total_updates : int
-        How many examples, passes, steps, mistakes and updates the run had, shown or not.
+        Numbers of examples, passes, steps, mistakes and updates of the run, including steps that were not kept.
     start, weights : array of shape (weight vectors, features)
-        The weights before the first step, and those that the learner ends with (the average for the averaged perceptron,
-        the pocket for the pocket algorithm).
+        The starting weights, and those used for predictions at the end (the average for the averaged perceptron, the pocket for
+        the pocket algorithm).
     steps : tuple of Step
         The steps that were kept: all, or a sample of long runs.
     kind : {"weights", "logarithms", "dual"}
-        What updates are added to.
+        What the updates are added to.
     comparator : Comparator or None
-        The separator that the squeeze compares with.
+        The separator of the squeeze.
     formula : str
-        What the four numbers of the squeeze are.
+        The squeeze as a formula.
     bound : float or None
-        So many updates the run can make at most, in any order and however long, as the squeeze proves.
+        Upper bound on the number of updates in any order and for any number of passes, as the squeeze proves.
     survivors : tuple of Survivor
-        The weight vectors of a voted run with their counts; those that no example met are left out.
+        The weight vectors of a voted run with their counts, without those with a count of 0.
     note : str
-        What was left out, in words; empty if nothing was.
+        Note about steps that were not kept; empty if all were kept.
     """
 
     algorithm: str
@@ -169,14 +168,14 @@ class Trace:
         return self.to_html()
 
     def to_text(self, columns: Any = None, digits: int = 6) -> str:
-        """The run as a table of plain text.
+        """Format the run as a table of plain text.
 
         Parameters
         ----------
         columns : list of str, "notes" or None, default=None
-            Which columns, of "step", "epoch", "example", "x", "label", "weights", "score", "predicted", "correct", "update",
-            "after", "average", "survived", "pocket" and "squeeze". "notes": step, weights, score, correct and update, as on
-            the blackboard. None: those that say something about this run.
+            The columns, from "step", "epoch", "example", "x", "label", "weights", "score", "predicted", "correct", "update",
+            "after", "average", "survived", "pocket" and "squeeze". "notes": step, weights, score, correct and update, as in
+            lecture notes. None: those that apply to this run.
         digits : int, default=6
             Significant digits of numbers that are not whole; at least 1.
 
@@ -187,19 +186,19 @@ class Trace:
         return tables.text(self, columns, digits)
 
     def to_cells(self, columns: Any = None, digits: int = 6) -> tuple[list[str], list[list[list[str]]]]:
-        """The headings and the cells of the table, each cell a list of lines; for the parameters see `to_text`."""
+        """The headings and the cells of the table, each cell a list of lines; see `to_text` for the parameters."""
         return tables.grid(self, columns, digits)
 
     def to_markdown(self, columns: Any = None, digits: int = 6) -> str:
-        """The run as a Markdown table; for the parameters see `to_text`."""
+        """Format the run as a Markdown table; see `to_text` for the parameters."""
         return tables.markdown(self, columns, digits)
 
     def to_html(self, columns: Any = None, digits: int = 6) -> str:
-        """The run as an HTML table that brings its own style; for the parameters see `to_text`."""
+        """Format the run as an HTML table with its own style; see `to_text` for the parameters."""
         return tables.html(self, columns, digits)
 
     def to_json(self, indent: int | None = None) -> str:
-        """Everything, as JSON; `from_json` reads it back.
+        """Convert the whole trace to JSON; `from_json` reads it.
 
         Parameters
         ----------
@@ -214,13 +213,13 @@ class Trace:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The trace that `to_json` wrote."""
+        """Read a trace that `to_json` wrote."""
         return exports.from_json(cls, text)
 
     def to_csv(self) -> str:
-        """One line for each step and one column for each number, with a header."""
+        """Convert to CSV: a header, one line for each step and one column for each number."""
         return exports.to_csv(self)
 
     def to_frame(self) -> Any:
-        """The same as a pandas DataFrame."""
+        """Convert to a pandas DataFrame with the rows of `to_csv`."""
         return exports.to_frame(self)

@@ -1,4 +1,4 @@
-"""A trace as a table for people: plain text, Markdown, HTML."""
+"""A trace as a readable table: plain text, Markdown, HTML."""
 
 import html as escaping
 from collections.abc import Callable
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .steps import Floats, Step, Trace
 
 WIDEST = 12
-"""Longer vectors are cut short."""
+"""Longer vectors are abbreviated."""
 
 HEADINGS = {
     "step": "step",
@@ -35,7 +35,7 @@ Lines = list[str]
 
 
 def number(value: float, digits: int = 6) -> str:
-    """Whole numbers without a decimal point, others with so many significant digits."""
+    """Format whole numbers without a decimal point, others with this number of significant digits."""
     value = float(value)
     if value == round(value) and abs(value) < 1e15:
         return str(int(value))
@@ -43,7 +43,7 @@ def number(value: float, digits: int = 6) -> str:
 
 
 def vector(values: "Floats", digits: int = 6) -> str:
-    """``[1, 0.5, -2]``; of a long vector the first entries and the last."""
+    """``[1, 0.5, -2]``; a long vector is abbreviated to the first entries and the last."""
     if len(values) > WIDEST:
         shown = [number(value, digits) for value in values[: WIDEST - 2]]
         return f"[{', '.join(shown)}, … {len(values) - WIDEST + 1} more …, {number(values[-1], digits)}]"
@@ -51,7 +51,7 @@ def vector(values: "Floats", digits: int = 6) -> str:
 
 
 class _Cells:
-    """Turns a step into the cells of a row, each a list of lines: one for each weight vector."""
+    """Converts a step to the cells of a row, each a list of lines: one for each weight vector."""
 
     def __init__(self, trace: "Trace", digits: int) -> None:
         self.trace = trace
@@ -62,13 +62,13 @@ class _Cells:
         return [self._cell[column](self, step) for column in columns]
 
     def last_row(self, columns: list[str]) -> list[Lines]:
-        """The weights that the last step left behind, under the number of the step that would follow."""
+        """The weights after the last step, under the number of the next step."""
         last = self.trace.steps[-1]
         cells: dict[str, Lines] = {"step": [str(last.number + 1)], "weights": self.matrix(last.after)}
         return [cells.get(column, [""]) for column in columns]
 
     def named(self, lines: Lines) -> Lines:
-        """Put the class in front of each line, if there are many."""
+        """Put the class in front of each line, if there are more than two."""
         if not self.many:
             return lines
         return [f"{label}: {line}" for label, line in zip(self.trace.classes, lines, strict=True)]
@@ -90,7 +90,7 @@ class _Cells:
         return self.named(lines)
 
     def products(self, weights: "Floats", x: "Floats") -> str:
-        """``-1·1 + 0·3``; a negative second factor stands in parentheses."""
+        """``-1·1 + 0·3``; a negative second factor is put in parentheses."""
         used = [(w, v) for w, v in zip(weights, x, strict=True) if self.trace.kind != "dual" or w != 0]
         factors = [(number(w, self.digits), number(v, self.digits)) for w, v in used] or [("0", "0")]
         return " + ".join(f"{w}·({v})" if v.startswith("-") else f"{w}·{v}" for w, v in factors)
@@ -139,14 +139,14 @@ class _Cells:
     }
 
 
-def _columns(trace: "Trace", asked: Any) -> list[str]:
-    if asked is not None:
-        chosen = (NOTES if asked == "notes" else [asked]) if isinstance(asked, str) else list(asked)
+def _columns(trace: "Trace", requested: Any) -> list[str]:
+    if requested is not None:
+        chosen = (NOTES if requested == "notes" else [requested]) if isinstance(requested, str) else list(requested)
         unknown = [column for column in chosen if column not in HEADINGS]
         if unknown or not chosen:
             raise ValueError(
-                f"`columns` of a trace's table must be 'notes', None or some of {', '.join(HEADINGS)}; got {asked!r}. None "
-                "chooses those that say something about the run."
+                f"`columns` of a trace's table must be 'notes', None or some of {', '.join(HEADINGS)}; got {requested!r}. None "
+                "chooses those that apply to the run."
             )
         return chosen
     first = trace.steps[0] if trace.steps else None
@@ -186,7 +186,7 @@ def grid(trace: "Trace", columns: Any, digits: int) -> tuple[list[str], list[lis
 
 
 def summary(trace: "Trace", digits: int = 6) -> list[str]:
-    """What there is to say below the table."""
+    """The lines below the table."""
     size = f"{_count(trace.examples, 'example')}, {_count(trace.epochs, 'pass', 'passes')}"
     made = f"{_count(trace.total_mistakes, 'mistake')}, {_count(trace.total_updates, 'update')}"
     lines = [f"{trace.algorithm}: {size}, {made}"]
@@ -209,7 +209,7 @@ def _count(amount: int, one: str, many: str = "") -> str:
 
 
 def text(trace: "Trace", columns: Any, digits: int) -> str:
-    """Columns padded with spaces; with `columns` given the table alone."""
+    """Columns padded with spaces; if `columns` is given, without the summary."""
     headings, rows = grid(trace, columns, digits)
     widths = [
         max([len(heading), *(len(line) for row in rows for line in row[place])])
@@ -229,7 +229,7 @@ def text(trace: "Trace", columns: Any, digits: int) -> str:
 
 
 def markdown(trace: "Trace", columns: Any, digits: int) -> str:
-    """A pipe table; what would be markup in a label is escaped."""
+    """A pipe table; markup in labels is escaped."""
     headings, rows = grid(trace, columns, digits)
 
     def line(cells: list[str]) -> str:
@@ -238,7 +238,7 @@ def markdown(trace: "Trace", columns: Any, digits: int) -> str:
     body = [line(["<br>".join(_escape_markdown(one) for one in cell) for cell in row]) for row in rows]
     lines = [line(headings), line(["---"] * len(headings)), *body]
     if columns is None:
-        lines += ["", *(f"- {_escape_markdown(said)}" for said in summary(trace, digits))]
+        lines += ["", *(f"- {_escape_markdown(entry)}" for entry in summary(trace, digits))]
     return "\n".join(lines)
 
 
@@ -266,7 +266,7 @@ def html(trace: "Trace", columns: Any, digits: int) -> str:
         wrong = place < len(trace.steps) and not trace.steps[place].correct
         cells = "".join(f"<td>{'<br>'.join(escaping.escape(line) for line in cell)}</td>" for cell in row)
         body.append(f'<tr class="mistake">{cells}</tr>' if wrong else f"<tr>{cells}</tr>")
-    caption = "<br>".join(escaping.escape(said) for said in summary(trace, digits))
+    caption = "<br>".join(escaping.escape(entry) for entry in summary(trace, digits))
     return (
         f'<style>{STYLE}</style>\n<table class="rosenblatt-trace">\n<caption>{caption}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(body) + "\n</tbody>\n</table>"

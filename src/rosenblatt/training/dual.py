@@ -10,8 +10,7 @@ from rosenblatt.engine.dual import Scheme
 from rosenblatt.model.scores import margins
 
 from .history import Epoch
-from .interrupt import asked_to_stop
-from .order import VisitingOrder
+from .schedule import VisitingOrder, asked_to_stop
 
 
 class DualPasses:

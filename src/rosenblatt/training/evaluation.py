@@ -1,4 +1,4 @@
-"""How good predictions are: accuracy, confusion, ROC."""
+"""Evaluation of predictions: accuracy, confusion matrix, ROC."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def class_labels(estimator: Any) -> list[Any]:
 
 
 def scored_batches(estimator: Any, stream: Any) -> Iterator[tuple[Any, Floats]]:
-    """The batches of a stream with their scores, one column for two classes, else one for each."""
+    """Yield the batches of a stream with their scores: one column for two classes, else one for each class."""
     model = getattr(estimator, "model_", None)
     for batch in stream:
         if model is not None:
@@ -32,18 +32,18 @@ def scored_batches(estimator: Any, stream: Any) -> Iterator[tuple[Any, Floats]]:
 
 @dataclasses.dataclass
 class Evaluation:
-    """What came of predicting examples whose labels are known.
+    """Results of predicting labelled examples.
 
     Attributes
     ----------
     labels : list
-        The classes of the model, then labels that it has never seen.
+        The classes of the model, then labels that are unknown to it.
     confusion : array
-        How often each label (row) got each prediction (column), in the order of `labels`.
+        Confusion matrix: labels in rows, predictions in columns, in the order of `labels`.
     scores, positive : array
         For two classes the score of every example and whether it has the second label; empty otherwise.
     unlabelled : int
-        Examples without a label, left out.
+        Number of examples without a label; they are ignored.
     """
 
     labels: list[Any]
@@ -54,26 +54,26 @@ class Evaluation:
 
     @property
     def examples(self) -> int:
-        """How many examples had a label."""
+        """Number of examples with a label."""
         return int(self.confusion.sum())
 
     @property
     def mistakes(self) -> int:
-        """How many of them were predicted wrongly."""
+        """Number of wrong predictions."""
         return self.examples - int(np.trace(self.confusion))
 
     @property
     def accuracy(self) -> float:
-        """The share predicted rightly."""
+        """Share of correct predictions."""
         return 1.0 - self.mistakes / self.examples
 
     @property
     def roc_auc(self) -> float | None:
-        """The area under the ROC curve for two classes; None where it is not defined."""
+        """Area under the ROC curve for two classes; None if it is not defined."""
         return roc_auc(self.scores, self.positive) if self.scores.size else None
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain values."""
+        """The results as JSON-compatible values."""
         facts: dict[str, Any] = {
             "accuracy": self.accuracy,
             "mistakes": self.mistakes,
@@ -88,7 +88,7 @@ class Evaluation:
         return facts
 
     def to_text(self) -> str:
-        """The same as lines for people."""
+        """The results as readable text."""
         lines = [f"accuracy   {self.accuracy:.2%}", f"mistakes   {self.mistakes:,} of {self.examples:,}"]
         if self.roc_auc is not None:
             lines.append(f"ROC AUC    {self.roc_auc:.4f}")
@@ -113,17 +113,17 @@ def _matrix(labels: list[Any], confusion: Codes) -> list[str]:
 
 
 def describe_strangers(labels: list[Any], classes: list[Any]) -> str | None:
-    """What to say about labels after the classes, which the model has never seen; None if there are none."""
+    """Warning about labels that are unknown to the model; None if there are none."""
     strangers = labels[len(classes) :]
     if not strangers:
         return None
     names = ", ".join(repr(label) for label in strangers[:5]) + (", …" if len(strangers) > 5 else "")
     known = ", ".join(repr(label) for label in classes[:5]) + (", …" if len(classes) > 5 else "")
-    return f"the label {names} is none of the model's ({known}), so each example that has it counts as a mistake."
+    return f"the label {names} is not a class of the model ({known}), so each example with it counts as a mistake."
 
 
 def evaluate_stream(estimator: Any, stream: Any, on_batch: Any = None) -> Evaluation:
-    """Predict a labelled stream and compare."""
+    """Predict a labelled stream and evaluate the predictions."""
     classes = class_labels(estimator)
     labels = list(classes)
     number = {label: place for place, label in enumerate(labels)}
@@ -169,7 +169,7 @@ def roc_curve(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floa
 
 
 def roc_auc(scores: Floats, positive: NDArray[np.bool_]) -> float | None:
-    """The chance that a positive example scores higher than a negative one, ties counted half; None without both kinds."""
+    """Probability that a positive example scores higher than a negative one, ties counted half; None without both classes."""
     if positive.all() or not positive.any():
         return None
     wrong, right = roc_curve(scores, positive)

@@ -20,9 +20,7 @@ from rosenblatt.model.scores import predicted_classes
 
 from .cycles import CycleWatch
 from .history import Epoch, History
-from .interrupt import asked_to_stop
-from .order import VisitingOrder, held_out
-from .schedule import Schedule, StopRule
+from .schedule import Schedule, StopRule, VisitingOrder, asked_to_stop, held_out
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]

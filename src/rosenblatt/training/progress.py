@@ -1,4 +1,4 @@
-"""How far the work has come: a bar with rate and time left on a terminal, nothing when piped."""
+"""Progress bar with rate and remaining time, shown on a terminal only."""
 
 import sys
 import time
@@ -12,7 +12,7 @@ class Bar:
     Parameters
     ----------
     title : str
-        What is going on.
+        Title of the bar.
     quiet : bool, default=False
         Whether to show nothing even on a terminal.
     """
@@ -22,13 +22,13 @@ class Bar:
         self._bar: Any = None
         self._task: Any = None
         self._shown = not quiet and sys.stderr.isatty()
-        self._next = time.monotonic() + 0.3  # what is done at once needs no bar
+        self._next = time.monotonic() + 0.3  # short tasks show no bar
 
     def __enter__(self) -> Self:
         return self
 
     def update(self, done: float, total: float | None, note: str = "") -> None:
-        """Show that so much of the total is done."""
+        """Show the progress: `done` of `total`."""
         if not self._shown or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + 0.1
@@ -55,7 +55,7 @@ class Bar:
         self._bar.start()
 
     def clear(self) -> None:
-        """Take the bar away, so that lines can be printed; the next update brings it back."""
+        """Hide the bar, so that lines can be printed; the next update shows it again."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

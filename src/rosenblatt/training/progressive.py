@@ -1,4 +1,4 @@
-"""Predict, then learn: the honest score of a model on a stream, where every example is a test before it is a lesson."""
+"""Progressive validation: each example of a stream is predicted first and learned afterwards."""
 
 import dataclasses
 import struct
@@ -21,14 +21,14 @@ Codes = NDArray[np.int64]
 
 @dataclasses.dataclass
 class Progress:
-    """How a model did on a stream while it learned from it.
+    """Results of progressive validation.
 
     Attributes
     ----------
     examples, mistakes : int
-        How many there were, and how many were predicted wrongly (or not at all) before they were learned.
+        Number of examples, and number of wrong (or missing) predictions before learning.
     labels : list
-        The classes in the order of their arrival, as labels or as guesses.
+        The classes in order of first appearance, as labels or as predictions.
     curve : list of tuple
         (examples, mistakes) at 1, 2, 4, 8, … examples and at the end.
     """
@@ -42,12 +42,12 @@ class Progress:
 
     @property
     def accuracy(self) -> float:
-        """The share of examples that were predicted rightly before they were learned."""
+        """Share of correct predictions before learning."""
         return 1.0 - self.mistakes / self.examples if self.examples else float("nan")
 
     @property
     def confusion(self) -> NDArray[np.int64]:
-        """How often each label (row) got each guess (column), in the order of `labels`; guesses of None are left out."""
+        """Confusion matrix: labels in rows, predictions in columns, in the order of `labels`; without predictions of None."""
         place = {label: number for number, label in enumerate(self.labels)}
         table = np.zeros((len(place), len(place)), np.int64)
         for (truth, guess), count in self._pairs.items():
@@ -56,7 +56,7 @@ class Progress:
         return table
 
     def add(self, truth: Any, guess: Any) -> bool:
-        """Count an example; whether its number is one at which to report."""
+        """Count an example; return whether the curve gets a point here."""
         pair = (truth, guess)
         if pair not in self._pairs:
             self.labels += [label for label in dict.fromkeys(pair) if label is not None and label not in self.labels]
@@ -70,7 +70,7 @@ class Progress:
         return True
 
     def finish(self) -> "Progress":
-        """Note the last point of the curve."""
+        """Add the last point of the curve."""
         if self.examples and (not self.curve or self.curve[-1][0] != self.examples):
             self.curve.append((self.examples, self.mistakes))
         return self
@@ -82,22 +82,22 @@ class Progress:
 
 
 def progressive(model: Any, stream: Iterable[Any], delay: Any = 0) -> Progress:
-    """Let a model predict each example of a stream and learn it afterwards.
+    """Predict each example of a stream, then learn it.
 
     Parameters
     ----------
     model : estimator
-        A learner of this library, or anything with `predict_one(x)` and `learn_one(x, y)`. It is taught.
+        A learner of this library, or any object with `predict_one(x)` and `learn_one(x, y)`. It is trained.
     stream : iterable
-        Pairs (x, y) with x a dict or a 1-D array; or pairs (X, y) of many rows and their labels, such as
-        `rosenblatt.stream(path)` gives. The number of columns of X may grow.
+        Pairs (x, y) where x is a dict or a 1-D array; or pairs (X, y) of many rows and their labels, as from
+        `rosenblatt.stream(path)`. The number of columns of X may grow.
     delay : int, default=0
-        So many further examples are predicted before the label of an example becomes known.
+        Number of further examples that are predicted before the label of an example becomes known.
 
     Returns
     -------
     Progress
-        Accuracy, mistakes, confusion, and the curve at doubling counts.
+        Accuracy, mistakes, confusion matrix, and the curve at 1, 2, 4, 8, … examples.
 
     Examples
     --------
@@ -109,8 +109,8 @@ def progressive(model: Any, stream: Iterable[Any], delay: Any = 0) -> Progress:
     """
     if isinstance(delay, bool) or not isinstance(delay, int) or delay < 0:
         raise ValueError(
-            f"`delay` of progressive must be a whole number of at least 0; got {delay!r}. It counts the examples between "
-            "a prediction and its label."
+            f"`delay` of progressive must be a whole number of at least 0; got {delay!r}. It is the number of examples "
+            "between a prediction and its label."
         )
     progress, waiting = Progress(), deque[Any]()
     for example in _examples(model, stream):
@@ -157,7 +157,7 @@ class _Row:
         pupil, classes = self.pupil, self.pupil.model.class_number
         if self.truth in classes:
             return pupil.label(pupil.learn(self.table, self.number, classes[self.truth]))
-        guess = self.predict()  # before its class takes part
+        guess = self.predict()  # before its class is added
         pupil.model.add_class(self.truth)
         pupil.learn(self.table, self.number, classes[self.truth])
         return guess
@@ -179,10 +179,10 @@ def _examples(model: Any, stream: Iterable[Any]) -> Iterator[Any]:
 
 
 def learn_records(model: Model, xs: Sequence[Any], labels: Sequence[Any], most: float) -> list[Any] | None:
-    """What `learn_one` does for each of many dicts, in half the time; None, and nothing done, if that cannot be done at once.
+    """Learn many dicts as `learn_one` does, in half the time; return the predictions, or None if nothing was done.
 
-    That is, if a class or a name is new, a value is no number or larger than `most`, or the readout is not the last weights. In
-    the place of a prediction is a ValueError where an example could not be learned.
+    Nothing is done if a class or a name is new, a value is not a number or larger than `most`, or the readout is not the last
+    weights. If an example could not be learned, a ValueError replaces its prediction.
     """
     codes = list(map(model.class_number.get, labels))
     if None in codes or len(model.classes) < 2 or model.readout != "last" or model.dtype != np.float64:
@@ -215,7 +215,7 @@ def learn_records(model: Model, xs: Sequence[Any], labels: Sequence[Any], most: 
 
 
 class Pupil:
-    """A core model that is taught row by row from tables, at a few microseconds a row."""
+    """A core model that learns single rows of tables, in a few microseconds per row."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -225,7 +225,7 @@ class Pupil:
 
     @classmethod
     def of(cls, estimator: Any, X: Any) -> "Pupil":
-        """The pupil inside an estimator, which gets a core model if it has none."""
+        """Make a Pupil of the core model of an estimator, which is created if needed."""
         if not hasattr(estimator, "model_"):
             estimator._check_parameters()
             estimator.model_ = estimator._new_model(X.shape[1], np.float32 if X.dtype == np.float32 else np.float64)
@@ -235,11 +235,11 @@ class Pupil:
         return pupil
 
     def label(self, number: int) -> Any:
-        """The class of that number, None for -1."""
+        """The label of a class number; None for -1."""
         return None if number < 0 else self.model.classes[number]
 
     def _take(self, table: Table) -> None:
-        """Look at another table: make room for its features, and find the addresses of its rows."""
+        """Switch to another table: add its features, and get the addresses of its rows."""
         if table is self._table:
             return
         self._table = table
@@ -258,7 +258,7 @@ class Pupil:
             self._dense = np.ascontiguousarray(table.rows, self.model.dtype)
 
     def predict(self, table: Table, number: int) -> int:
-        """The class number that the model's readout gives a row; -1 before any class was seen."""
+        """Predict the class number of a row; -1 before the first class."""
         self._take(table)
         model, classes = self.model, len(self.model.classes)
         if classes < 2:
@@ -270,7 +270,7 @@ class Pupil:
         return predicted_class(scores)
 
     def _score(self, w: NDArray[Any], bias: NDArray[np.float64], number: int) -> NDArray[np.float64]:
-        """The scores of one row, by the kernel at once: preparing a table for it would take ten times as long."""
+        """The scores of one row by a direct call of compiled code; making a table would take ten times as long."""
         assert self._table is not None
         out = np.empty((1, bias.size))
         w = w.astype(self._rows_dtype, copy=False)
@@ -285,7 +285,7 @@ class Pupil:
         return scores
 
     def scores(self, table: Table, rows: Codes) -> NDArray[np.float64]:
-        """Scores of some rows. An average is not formed for them: its score follows from those of two vectors."""
+        """Scores of some rows. The score of an average is computed from two vectors, without computing the average."""
         model = self.model
         if model.readout in ("vote", "committee"):
             return model.scores(Table(table.take(rows)))
@@ -295,7 +295,7 @@ class Pupil:
         return scores
 
     def learn(self, table: Table, number: int, code: int, weight: float = 1.0) -> int:
-        """Predict a row, then learn it; the class number predicted."""
+        """Predict a row, then learn it; return the predicted class number."""
         self._take(table)
         model = self.model
         apart = model.readout != "last" or len(model.classes) < 2

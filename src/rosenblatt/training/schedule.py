@@ -1,14 +1,19 @@
-"""How long to train: the number of epochs, and the rule that ends training early."""
+"""How to train: the order of the examples, which of them are held out, and when to stop."""
 
+import copy
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .history import Epoch, History
-from .order import random_state
+
+Codes = NDArray[np.int64]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +81,89 @@ class Schedule:
             saved["epochs"], saved["tol"], saved["patience"], saved["shuffle"], saved["seed"], saved["holdout"],
             saved.get("by_block", True),
         )  # fmt: skip
+
+
+# ---- order ----
+
+
+def random_state(seed: Any) -> np.random.RandomState:
+    """The generator that scikit-learn makes of a seed, without importing scikit-learn for a plain number."""
+    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
+        return np.random.RandomState(seed)
+    from sklearn.utils import check_random_state
+
+    generator: np.random.RandomState = check_random_state(seed)
+    return generator
+
+
+def visiting_order(rows: Codes, shuffle: bool | str, rng: np.random.RandomState) -> Codes:
+    """The given order, a fresh permutation, or draws with replacement."""
+    if shuffle == "replacement":
+        return rows[rng.randint(0, max(1, rows.size), rows.size)]
+    return rng.permutation(rows) if shuffle else rows
+
+
+class VisitingOrder:
+    """The order of the examples in each epoch; it depends on the seed only.
+
+    Examples that are all in memory form one block: one generator gives the permutations of all epochs, one after the other, as
+    in scikit-learn. Of several blocks, each has a generator of its own, made from the seed, the epoch and the number of the
+    block, so that any block of any epoch can be repeated alone: after an interruption, or on another machine.
+
+    Parameters
+    ----------
+    shuffle : bool or "replacement", default=True
+        A fresh permutation in each epoch, the given order, or draws with replacement.
+    seed : int or RandomState, default=0
+        A number where there are several blocks.
+    """
+
+    def __init__(self, shuffle: bool | str = True, seed: Any = 0) -> None:
+        self.shuffle, self.seed = shuffle, seed
+        self._rng = random_state(seed)
+        self._next = 0
+
+    def copy(self) -> "VisitingOrder":
+        """The same order from here on, drawn from a generator of its own."""
+        made = copy.copy(self)
+        made._rng = np.random.RandomState()
+        made._rng.set_state(self._rng.get_state())
+        return made
+
+    def whole(self, rows: Codes, epoch: int) -> Codes:
+        """The order of these rows, which are all there are, in the epoch of this number (from 0)."""
+        if not self.shuffle:
+            return rows
+        if epoch < self._next:
+            self._rng, self._next = random_state(self.seed), 0
+        while True:
+            self._next += 1
+            order = visiting_order(rows, self.shuffle, self._rng)
+            if self._next > epoch:
+                return order
+
+    def block(self, rows: Codes, epoch: int, number: int) -> Codes:
+        """The order of these rows, which are one block of several; `rows` stay as they are for the next epoch."""
+        if not self.shuffle:
+            return rows
+        rng = np.random.default_rng([self.seed, epoch, number])
+        if self.shuffle == "replacement":
+            return rows[rng.integers(0, max(1, rows.size), rows.size)]
+        return rng.permutation(rows)
+
+
+def held_out(first: int, count: int, share: float, seed: int) -> NDArray[np.bool_]:
+    """Which of the examples from number `first` on are held out; it depends on their numbers and the seed only."""
+    if not share:
+        return np.zeros(count, bool)
+    mixed = np.arange(first, first + count, dtype=np.uint64) + np.uint64((seed * 0x9E3779B97F4A7C15) % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64, which has no pattern
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    return np.asarray(mixed < np.uint64(share * 2.0**64))
+
+
+# ---- when to stop ----
 
 
 @dataclasses.dataclass
@@ -147,3 +235,21 @@ class StopRule:
             progress.note_readout(epoch.readout_accuracy, self.schedule.tol)
             reason = self.reason(history)
         return reason
+
+
+_asked: ContextVar[Callable[[], bool]] = ContextVar("asked", default=lambda: False)
+
+
+@contextmanager
+def stopping_when(asked: Callable[[], bool]) -> Iterator[None]:
+    """Context in which `fit` ends after the current epoch or block when `asked()` is true."""
+    token = _asked.set(asked)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def asked_to_stop() -> bool:
+    """Whether to end training now."""
+    return _asked.get()()

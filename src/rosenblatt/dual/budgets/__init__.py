@@ -1,4 +1,4 @@
-"""Kernel perceptrons whose support set has a fixed size; one file per paper."""
+"""Kernel perceptrons with a support set of limited size; one file per paper."""
 
 from rosenblatt.dual.budgets.forgetron import Forgetron
 from rosenblatt.dual.budgets.projectron import Projectron

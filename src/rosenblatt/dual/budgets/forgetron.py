@@ -1,4 +1,4 @@
-"""Self-tuned Forgetron: shrink all coefficients just enough, then forget the oldest row.
+"""Self-tuned Forgetron: shrink all coefficients as little as necessary, then remove the oldest row.
 
 O. Dekel, S. Shalev-Shwartz and Y. Singer, "The Forgetron: a kernel-based perceptron on a budget", SIAM Journal on
 Computing 37, 2008.
@@ -8,7 +8,7 @@ Computing 37, 2008.
         phi = the largest in (0, 1] with  Q + Psi(phi sigma, phi mu) <= 15/32 M,   Psi(a, b) = a^2 + 2a - 2ab
         f = phi f' without r;   Q = Q + Psi(phi sigma, phi mu)
 
-Departures: the paper wants k(x, x) <= 1; other kernels are divided by the largest squared length met so far. Many
+Differences: the paper requires k(x, x) <= 1; other kernels are divided by the largest squared length so far. Several
 classes are one problem on stacked vectors tau ⊗ φ(x), whose squared length is |tau|^2 k(x, x) and whose score is
 Σ tau_k f_k(x).
 """
@@ -23,17 +23,17 @@ from rosenblatt.engine.dual import learn_forgetron
 
 
 class Forgetron(BudgetMachine):
-    """A budgeted machine that shrinks and forgets the oldest row."""
+    """A budgeted machine that shrinks the coefficients and removes the oldest row."""
 
     def prepare(self) -> None:
-        """Nothing has been forgotten yet."""
+        """Create the empty records."""
         self.gram = np.zeros((0, 0))
         self.sigma = np.zeros(0)
         self.age = np.zeros(0, dtype=np.int64)
         self.totals = np.zeros(3)
 
     def policy(self, task: Task, slots: State) -> tuple[int, int]:
-        """Learn one block."""
+        """Train on one block."""
         room, old = len(slots[0]), len(self.rows)
         self.sigma = np.concatenate([self.sigma[:old], np.zeros(room - old)])
         self.age = np.concatenate([self.age[:old], np.zeros(room - old, dtype=np.int64)])
@@ -42,7 +42,7 @@ class Forgetron(BudgetMachine):
         return used, mistakes
 
     def committed(self, values: Floats, column: Integers, old: int) -> None:
-        """Give the new slots their kernel values with all slots."""
+        """Update the kernel values of the new slots with all slots."""
         kept = len(column)
         gram = np.zeros((kept, kept))
         same = min(old, kept)

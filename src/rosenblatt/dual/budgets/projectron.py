@@ -1,4 +1,4 @@
-"""Projectron++: write an update as a combination of the rows already kept, if that loses little.
+"""Projectron++: replace an update by a combination of the support rows if the difference is small.
 
 F. Orabona, J. Keshet and B. Caputo, "Bounded kernel-based online learning", Journal of Machine Learning Research 10,
 2009.
@@ -9,10 +9,10 @@ F. Orabona, J. Keshet and B. Caputo, "Bounded kernel-based online learning", Jou
     margin error 0 < y f(x) < 1 with loss l = 1 - y f(x) > delta / eta:
         f = f + y t P k(x, ·),   t = min(l, 2 (l - delta / eta), |P k|^2) / |P k|^2
 
-The rule bounds its support set by itself, the smaller eta the larger; `budget` is a hard limit on top of it, behind
-which every mistake is projected. Departures: the paper wants k(x, x) <= 1; other kernels are divided by the largest
-k(x, x) met so far. Many classes share the support set; a margin error is then one of the true class against its best
-rival (of each class on its own for one-vs-rest), and an example with a mistake brings no margin updates.
+The rule itself bounds the support set, which is larger for smaller eta; `budget` is an additional hard limit, beyond
+which every mistake is projected. Differences: the paper requires k(x, x) <= 1; other kernels are divided by the largest
+k(x, x) so far. Several classes share the support set; a margin error is then one of the true class against its best
+rival (separately for each class for one-vs-rest), and an example with a mistake makes no margin updates.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from rosenblatt.engine.dual import learn_projectron
 
 
 class Projectron(BudgetMachine):
-    """A budgeted machine that projects."""
+    """A budgeted machine that projects updates on its support rows."""
 
     def prepare(self) -> None:
-        """No row is kept yet."""
+        """Create the empty records."""
         self.inverse = np.zeros((0, 0))
         self.totals = np.zeros(2)
 
     def policy(self, task: Task, slots: State) -> tuple[int, int]:
-        """Learn one block."""
+        """Train on one block."""
         room, old = len(slots[0]), len(self.rows)
         inverse = self.inverse
         if len(inverse) < room:

@@ -1,12 +1,12 @@
-"""Randomized budget perceptron: a full support set loses one row at random.
+"""Randomized budget perceptron: remove a random row from a full support set.
 
 G. Cavallanti, N. Cesa-Bianchi and C. Gentile, "Tracking the best hyperplane with a simple budget perceptron",
 Machine Learning 69, 2007.
 
     on a mistake:  if the set is full, drop a row drawn uniformly;  add x with coefficient y
 
-Departures: the draws come from a seeded generator, one per example whether used or not, so that any cutting of the
-stream into blocks evicts the same rows; many classes share the rows, and an update is what the multiclass scheme says.
+Differences: a seeded generator makes one draw per example, used or not, so that the same rows are removed however the
+stream is split into blocks; several classes share the rows, and the multiclass scheme determines the update.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from rosenblatt.engine.dual import learn_random
 
 
 class RandomEviction(BudgetMachine):
-    """A budgeted machine that evicts at random."""
+    """A budgeted machine that removes a random row."""
 
     def prepare(self) -> None:
-        """Start the seeded generator of the evictions."""
+        """Create the seeded generator."""
         self.generator = np.random.default_rng(self.seed)
 
     def policy(self, task: Task, slots: State) -> tuple[int, int]:
-        """Learn one block."""
+        """Train on one block."""
         state = self.generator.bit_generator.state
         draws = self.generator.random(len(task[1]))
         used, mistakes, updates = learn_random(task, slots, draws)

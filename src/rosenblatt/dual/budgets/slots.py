@@ -1,7 +1,7 @@
-"""What all budgeted machines share: a fixed number of slots for support rows, and the blocked loop around a policy.
+"""Common parts of budgeted machines: a fixed number of slots for support rows, and the blocked loop around a policy.
 
 A block needs the kernel values of its examples with the slots and with each other, one matrix product each. Inside the
-block a slot's `column` says where its kernel values stand: a slot of the block's start, or an example of the block.
+block the `column` of a slot is the index of its kernel values: a slot at the start of the block, or an example of it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from rosenblatt.dual.rows import Block, Floats, Integers
 from rosenblatt.engine.dual import OnZero, Scheme
 
 Task: TypeAlias = tuple[Floats, Integers, Floats, int, int]
-"""A block to learn: its kernel values with the slots and with itself, of shape (B, old + B), labels, weights, scheme, on_zero."""
+"""A block: its kernel values with the slots and with itself, of shape (B, old + B), labels, weights, scheme, on_zero."""
 
 State: TypeAlias = tuple[Integers, Floats, int, int]
-"""The slots: `column` and `coef`, with room for those after the block and changed in place, how many are used, the budget."""
+"""The slots: `column` and `coef`, large enough for the block and changed in place; number of used slots; budget."""
 
 
 class Slots:
@@ -38,7 +38,7 @@ class Slots:
 
     @property
     def ids(self) -> Integers:
-        """The numbers of the examples kept."""
+        """The numbers of the stored examples."""
         return np.empty(0, dtype=np.int64) if self.block is None else self.block.ids
 
     def slice(self, start: int, stop: int) -> Block:
@@ -47,7 +47,7 @@ class Slots:
         return self.block.take(slice(start, stop))
 
     def put(self, column: Integers, block: Block) -> None:
-        """Make slot s hold the old slot column[s], or the example column[s] - len(self) of the block."""
+        """Set slot s to the old slot column[s], or to the example column[s] - len(self) of the block."""
         old = len(self)
         if self.block is None:
             self.block = self._bare(block).take(column)
@@ -81,12 +81,12 @@ class Slots:
 
 @dataclass
 class BudgetMachine:
-    """State of a budgeted kernel perceptron; a policy says what an update does when the slots are full.
+    """State of a budgeted kernel perceptron; a policy defines the update when the slots are full.
 
     Attributes
     ----------
-    budget : the largest number of support rows, at least 1
-    dual : what each slot adds to each class
+    budget : maximum number of support rows, at least 1
+    dual : coefficient of each slot for each class
     """
 
     scheme: Scheme
@@ -108,14 +108,14 @@ class BudgetMachine:
         self.prepare()
 
     def prepare(self) -> None:
-        """Set up what the policy keeps beside the slots."""
+        """Create the records of the policy besides the slots."""
 
     def policy(self, task: Task, slots: State) -> tuple[int, int]:
-        """Learn one block; return (slots used, mistakes), or -1 slots if a score is not finite."""
+        """Train on one block; return (slots used, mistakes), with -1 slots if a score is not finite."""
         raise NotImplementedError
 
     def committed(self, values: Floats, column: Integers, old: int) -> None:
-        """Bring the policy's own records up to date after a block."""
+        """Update the records of the policy after a block."""
 
     def learn(
         self,
@@ -126,7 +126,7 @@ class BudgetMachine:
         block_size: int,
         stop: Callable[[], bool] = lambda: False,
     ) -> int:
-        """Learn examples in the order received, until `stop()` after a block; return the number of mistakes."""
+        """Train on examples in the given order until `stop()` is true after a block; return the number of mistakes."""
         mistakes = 0
         for start in range(0, len(data), block_size):
             block = slice(start, start + block_size)
@@ -162,7 +162,7 @@ class BudgetMachine:
         return mistakes
 
     def grow(self, n_classes: int) -> None:
-        """Make room for more classes; a third one turns w into -w and +w for the first two."""
+        """Add classes; a third one turns w into -w and +w for the first two."""
         columns = columns_for(n_classes)
         if columns != self.columns:
             self.dual = spread(self.dual, columns)

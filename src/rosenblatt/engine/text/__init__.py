@@ -1,1 +1,1 @@
-"""Parsers of text and the features made from it, one file per format."""
+"""Compiled text parsers, one file per format, and the features made from text."""

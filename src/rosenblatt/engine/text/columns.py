@@ -1,4 +1,4 @@
-"""Column numbers of sparse rows: hash them, and sort a row by them."""
+"""Hashing of column numbers, and sorting of sparse rows by column."""
 
 import numpy as np
 from numba import njit, uint64
@@ -18,7 +18,7 @@ def mix(key):
 
 @njit(**NOGIL, error_model="numpy")
 def _sort(indices, values):
-    """Sort by column: a radix sort, one byte at a time from the lowest, so that equal columns keep their order."""
+    """Radix sort by column, from the lowest byte to the highest, so that equal columns keep their order."""
     old, old_values, starts = np.empty_like(indices), np.empty_like(values), np.empty(257, np.uint64)
     count, highest, shift = uint64(indices.size), uint64(indices.max()), uint64(0)
     while highest >> shift:

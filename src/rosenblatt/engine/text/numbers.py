@@ -1,8 +1,8 @@
-"""Decimal text to the nearest float64: the result of ``float(text)``, at a gigabyte per second.
+"""Conversion of decimal text to the nearest float64: the result of ``float(text)``, at a gigabyte per second.
 
 A mantissa below 2**53 and a power of ten up to 22 are exact floats, so their quotient or product is rounded once (Clinger 1990).
-Otherwise the 128-bit product of Eisel and Lemire (Lemire 2021) is used. Where that is not certain (more than nineteen digits,
-subnormal numbers, near ties) the caller has to convert the text with Python.
+Otherwise the 128-bit product of Eisel and Lemire (Lemire 2021) is used. If its result is not certain (more than nineteen digits,
+subnormal numbers, near ties), the caller must convert the text with Python.
 
 A number ends at the first byte that is not part of it, so a text must not end with a digit: blocks are padded.
 """
@@ -24,7 +24,7 @@ GOOD, SLOW, BAD = 0, 1, 2
 
 
 def _powers_of_five() -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """The 128 leading bits of 5**q for q = -342…308, rounded down, and up where they are reciprocals."""
+    """The 128 leading bits of 5**q for q = -342…308, rounded down for q >= 0 and up for q < 0."""
     table = []
     for q in range(-342, 309):
         power = 5 ** abs(q)
@@ -46,7 +46,7 @@ _TENS = np.array([10.0**k for k in range(32)])  # exact up to 22
 
 @intrinsic
 def load8(typing_context, text, at):
-    """The eight bytes of a uint8 array from `at` on, the first one lowest."""
+    """Eight bytes of a uint8 array from `at` on, as a little-endian integer."""
 
     def generate(context, builder, signature, arguments):
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -88,10 +88,10 @@ def _float_of_bits(typing_context, a):
 
 @njit(**VERB, error_model="numpy")
 def digits(text, at, total):
-    """Append the digits from `at` on to a whole number (modulo 2**64); return it and where the digits end.
+    """Append the digits from `at` on to a whole number (modulo 2**64); return the number and the end of the digits.
 
-    Each digit is tested by a branch, which the processor predicts. Counting the digits of a word by arithmetic would make each
-    number wait for the one before it (measured: half the speed).
+    Each digit is tested by a branch, which the processor predicts. If the digits were counted by arithmetic, each number would
+    wait for the previous one (measured: half the speed).
     """
     while True:
         digit = text[at] - uint8(48)
@@ -117,9 +117,9 @@ def _unsigned(text, at):
 def simple_number(text, at):
     """(value, end, whether the value is exact) of a number with up to nineteen digits below 2**53 and no exponent.
 
-    Both the digits and the power of ten are exact floats then. The caller has to check the byte at the end.
+    The digits and the power of ten are then exact floats. The caller must check the byte at the end.
     """
-    # Two copies, so that the processor predicts the sign: skipping it by arithmetic costs a fifth of the speed.
+    # Two calls, so that the processor can predict the sign: skipping it by arithmetic costs a fifth of the speed.
     if text[at] == 45:
         value, end, exact = _unsigned(text, at + uint64(1))
         return -value, end, exact

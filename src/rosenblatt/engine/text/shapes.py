@@ -1,11 +1,11 @@
-"""Entries ``index:value`` recognised by their shape, sixteen bytes at a time.
+"""Parser of entries ``index:value`` by their shape, sixteen bytes at a time.
 
-Most entries of a file have the shape of the one before: the same numbers of digits before the colon, before the point and after
-it. A table has one row per shape, with the allowed range of each byte and the place of its digit. One comparison of sixteen bytes
-tells whether an entry has the same shape as the last one, and four instructions compute its two numbers. The processor predicts
-that the shape is the same and starts on the next entry, so only a change of shape takes time.
+Most entries of a file have the shape of the previous one: the same numbers of digits before the colon, before the point and
+after it. A table has one row per shape, with the allowed range of each byte and the position of its digit. One comparison of
+sixteen bytes checks whether an entry has the shape of the previous one, and four instructions compute its two numbers. The
+processor predicts that the shape is the same and starts on the next entry, so only a change of shape takes time.
 
-On processors without the byte shuffle of SSE no entry has a shape, and numbers are parsed digit by digit.
+On processors without the byte shuffle of SSE, shapes are not used and numbers are parsed digit by digit.
 """
 
 from typing import Any
@@ -19,24 +19,24 @@ from numpy.typing import NDArray
 from rosenblatt.engine.jit import NOGIL
 
 NO_SHAPE, ANY_SHAPE = 0, 1
-"""The number for no shape, and that of some shape to start with."""
+"""The number that means no shape, and the number of the initial shape."""
 
-_WIDTH, _DIGITS = 16, 8  # bytes looked at, digits that a number may have
+_WIDTH, _DIGITS = 16, 8  # bytes per comparison, digits that a number may have
 _WORD = ir.IntType(64)
 _BYTES = ir.VectorType(ir.IntType(8), _WIDTH)
 
 _OFFSETS = {"least": 0, "spread": 16, "order": 32, "divisor": 48, "length": 56}
 _FORMATS = [(np.uint8, _WIDTH)] * 3 + [np.float64, np.uint64]
 _SHAPE = np.dtype({"names": list(_OFFSETS), "formats": _FORMATS, "offsets": list(_OFFSETS.values())})
-"""A byte fits if it is between `least` and `least + spread`. `order` has the places of the digits of the index, the last one at
-place 7, and of those of the value, the last one at place 15; 128 means none. The value is its digits divided by `divisor`."""
+"""A byte fits if it is between `least` and `least + spread`. `order` has the positions of the digits of the index, ending at
+element 7, and of the value, ending at element 15; 128 means no digit. The value is its digits divided by `divisor`."""
 
 
 def _table() -> tuple[NDArray[Any], NDArray[np.uint16]]:
     """All shapes that end within sixteen bytes, and their numbers.
 
-    The number of a shape is looked up by the digits of the index, less one; whether there is a sign; the digits of the value
-    before the point, less one; and the digits after it.
+    The number of a shape is indexed by the number of digits of the index, minus one; whether there is a sign; the number of
+    digits of the value before the point, minus one; and the number of digits after it.
     """
     numbers = np.zeros((_DIGITS, 2, _DIGITS, _DIGITS), np.uint16)
     shapes = [np.zeros((), _SHAPE)]  # for no shape, never used
@@ -75,7 +75,7 @@ def _load(builder: Any, array: Any, at: Any, kind: Any = _BYTES) -> Any:
 
 
 def _lanes(bits: int, *repeated: int) -> Any:
-    """A constant of 128 bits: numbers of `bits` bits each, repeated."""
+    """A constant vector of 128 bits: the given numbers of `bits` bits each, repeated."""
     count = 128 // bits
     return ir.Constant(ir.VectorType(ir.IntType(bits), count), list(repeated) * (count // len(repeated)))
 
@@ -130,7 +130,7 @@ def entry_of_shape(typing_context, text, at, shapes, shape):
 
 @intrinsic
 def _other_than_digits(typing_context, text, at):
-    """A number whose bit k is set if the byte at `at` + k is not a digit; all bits from 16 on are set."""
+    """Bit mask in which bit k is set if the byte at `at` + k is not a digit; all bits from 16 on are set."""
 
     def generate(context, builder, signature, arguments):
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -143,7 +143,7 @@ def _other_than_digits(typing_context, text, at):
 
 @intrinsic
 def _lowest(typing_context, bits):
-    """The place of the lowest bit that is set."""
+    """Position of the lowest bit that is set."""
 
     def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
@@ -153,7 +153,7 @@ def _lowest(typing_context, bits):
 
 @njit(**NOGIL, error_model="numpy")
 def shape_at(text, at):
-    """(shape, length) of the entry that begins at `at`, still to be tested; `NO_SHAPE` if none can fit."""
+    """Candidate (shape, length) for the entry that begins at `at`, to be checked by the caller; `NO_SHAPE` if none can fit."""
     one = uint64(1)
     others = _other_than_digits(text, at)
     index = _lowest(others)

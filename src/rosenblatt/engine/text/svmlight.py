@@ -1,4 +1,4 @@
-"""svmlight text to sparse rows."""
+"""Parser of svmlight text into sparse rows."""
 
 import numpy as np
 from numba import uint64
@@ -9,10 +9,10 @@ from rosenblatt.engine.text.numbers import BAD, SLOW, any_number, digits, number
 from rosenblatt.engine.text.shapes import ANY_SHAPE, NO_SHAPE, SHAPES, entry_of_shape, shape_at, shapes_work
 
 OK, BAD_LABEL, NO_LABEL, BAD_INDEX, BIG_INDEX, ZERO_INDEX, NO_COLON, BAD_VALUE, LONG_INDEX = range(9)
-"""Status of a parsed text: the reason why it ended."""
+"""Status of a parsed text: the reason why parsing ended."""
 
 ROWS, ENTRIES, LINES, HIGHEST, SLOW_COUNT, STATUS, PLACE = range(7)
-"""Places in the report."""
+"""Positions in the report."""
 
 _ENDS = np.array([byte <= 32 or byte == 35 for byte in range(256)])
 """Whether a byte may follow a number: a blank, or the # of a comment."""
@@ -24,11 +24,11 @@ def parse_svmlight(text, size, indptr, indices, values, labels, slow, settings, 
 
     `settings`: the number of the first column, the limit of column numbers, the number of known columns if others are ignored
     (else 0), the mask of hashing (else 0), whether a label is required. `slow` receives (entry or -1 - row, start, stop) of each
-    number that Python must convert. `report` is filled at the end, with the place of the first error.
+    number that Python must convert. `report` is filled at the end; it includes the position of the first error.
     """
     first, limit, known = uint64(settings[0]), uint64(settings[1]), uint64(settings[2])
     mask, must = uint64(settings[3]), settings[4] != 0
-    plain = limit if mask or not known else known  # columns below it are accepted
+    plain = limit if mask or not known else known  # columns below this number are accepted
     size = uint64(size)
     at, k, row, lines, highest = uint64(0), uint64(0), uint64(0), uint64(0), uint64(0)
     slow_count, status = uint64(0), OK
@@ -74,7 +74,7 @@ def parse_svmlight(text, size, indptr, indices, values, labels, slow, settings, 
                 c = text[at]
             if c == 10:
                 break
-            while shapely:  # nearly all entries are read here
+            while shapely:  # the fast path for nearly all entries
                 fits, index, value, length = entry_of_shape(text, at, SHAPES, shape)
                 if not fits:
                     if text[at] <= 32:

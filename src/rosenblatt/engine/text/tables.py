@@ -1,4 +1,4 @@
-"""Tables: the end of a record, the numbers of labels, standardized columns."""
+"""Loops for tables: find the end of a record, number labels, standardize columns."""
 
 import math
 
@@ -38,9 +38,9 @@ def last_record(text, size, delimiter):
 
 @compiled(error_model="numpy")
 def label_codes(values, known, count, slots, codes, begin):
-    """Number the labels from row `begin` on in order of arrival; NaN is no label. Return the rows done and the labels known.
+    """Number labels in order of arrival, from row `begin` on; NaN gives -1. Return the number of rows done and of known labels.
 
-    `slots` is a hash table of places in `known`, plus one. When it is half full the caller must make it larger.
+    `slots` is a hash table of positions in `known`, plus one. When it is half full the caller must enlarge it.
     """
     mask = uint64(slots.size - 1)
     last, last_code = np.nan, -1
@@ -69,7 +69,7 @@ def label_codes(values, known, count, slots, codes, begin):
 
 @compiled(error_model="numpy")
 def standardize(values, count, mean, spread, learn):
-    """Update the moments of the columns by each row, then scale it to mean 0 and deviation 1; NaN stays NaN."""
+    """Update the moments of the columns with each row, then scale the row to mean 0 and deviation 1; NaN stays NaN."""
     for i in range(uint64(values.shape[0])):
         for j in range(uint64(values.shape[1])):
             value = values[i, j]

@@ -1,7 +1,7 @@
 """Tokens: features that have a name and no number yet, made from text columns and numbered by a vocabulary.
 
-The names of all tokens lie side by side in one array of bytes. A vocabulary is a hash table with open addressing that keeps the
-bytes of each name, so two names with the same hash are not confused.
+The names of all tokens are stored in one array of bytes. A vocabulary is a hash table with open addressing that stores the bytes
+of each name, so two names with the same hash are not confused.
 """
 
 from typing import NamedTuple
@@ -15,11 +15,11 @@ from rosenblatt.engine.text.columns import mix, tidy_row
 from rosenblatt.engine.text.numbers import PADDING, load8
 
 END, USED = 0, 1
-"""Places in `Tokens.size`: the number of tokens, and the number of bytes in their names."""
+"""Positions in `Tokens.size`: the number of tokens, and the number of bytes in their names."""
 
 
 class Tokens(NamedTuple):
-    """Arrays with one element per token: row, column, name (where it is in `text`, and its hash) and value."""
+    """Arrays with one element per token: row, column, name (its position in `text`, and its hash) and value."""
 
     row: NDArray[np.int32]
     column: NDArray[np.int32]
@@ -32,7 +32,7 @@ class Tokens(NamedTuple):
 
 
 def _lower_case() -> NDArray[np.uint8]:
-    """The lower case of each byte of a word, 0 for a byte that ends it. Bytes beyond ASCII stay: the caller has lowered them."""
+    """Lower case of each byte of a word, 0 for a byte that ends it. Non-ASCII bytes are kept: the caller has lowered them."""
     table = np.zeros(256, np.uint8)
     for byte in range(256):
         if byte >= 128 or chr(byte).isalnum() or chr(byte) == "_":
@@ -45,7 +45,7 @@ _LOWER = _lower_case()
 
 @njit(**VERB)
 def hash_bytes(text, start, length):
-    """A 64-bit hash of some bytes; may read 8 bytes beyond their end."""
+    """64-bit hash of a byte string; may read 8 bytes beyond its end."""
     h = uint64(length) * uint64(0x9E3779B97F4A7C15)
     at, left = uint64(start), uint64(length)
     while left > uint64(8):
@@ -77,7 +77,7 @@ def _copy(source, begin, end, target, to):
 
 @compiled(error_model="numpy")
 def add_words(data, offsets, prefix, column, tokens):
-    """Add each word of each text: letters of any script, digits and _; ASCII letters are lowered here."""
+    """Add each word of each text: letters of any script, digits and _. ASCII letters are converted to lower case."""
     text = tokens.text
     for row in range(uint64(offsets.size - 1)):
         at, stop = uint64(offsets[row]), uint64(offsets[row + uint64(1)])
@@ -108,7 +108,7 @@ def add_words(data, offsets, prefix, column, tokens):
 
 @compiled(error_model="numpy")
 def add_categories(data, offsets, prefix, column, tokens):
-    """Add the value of each row, without blanks around it; skip empty values."""
+    """Add the value of each row without surrounding blanks; skip empty values."""
     for row in range(uint64(offsets.size - 1)):
         at, stop = uint64(offsets[row]), uint64(offsets[row + uint64(1)])
         while at < stop and data[at] <= uint8(32):
@@ -165,7 +165,7 @@ def room_to_cross(tokens, order, starts, a, b, squares):
 
 @compiled(error_model="numpy")
 def cross(tokens, order, starts, a, b, squares, out):
-    """Add the products of the features of two columns, named ``first*second``; of one column, each pair once."""
+    """Add the products of the features of two columns, named ``first*second``; for a column with itself, each pair once."""
     _pairs(tokens, order, starts, a, b, squares, True, out)
 
 
@@ -186,7 +186,7 @@ def arrange(rows, count, order, starts):
 
 @njit(**VERB)
 def _equal(a, i, b, j, length):
-    """Whether two texts are equal, compared eight bytes at a time; both have padding behind them."""
+    """Whether two texts are equal, compared eight bytes at a time; both must be followed by padding."""
     while length > uint64(8):
         if load8(a, i) != load8(b, j):
             return False
@@ -200,7 +200,7 @@ def _equal(a, i, b, j, length):
 
 @njit(**VERB)
 def _find(text, start, length, h, slots, ends, store):
-    """The slot of a name, or the empty slot for it. A slot holds 32 bits of the hash, and the number of the name plus one."""
+    """The slot of a name, or an empty slot for it. A slot holds 32 bits of the hash, and the number of the name plus one."""
     mask = uint64(slots.size - 1)
     slot = h & mask
     tag = h >> uint64(32)
@@ -240,10 +240,10 @@ def number_tokens(
     tokens, order, starts, slots, ends, store, count,
     mask, grow, indptr, indices, values, begin,
 ):  # fmt: skip
-    """Convert tokens to sorted CSR rows, from row `begin` on: by hash if there is a mask, else by the vocabulary, which may grow.
+    """Convert tokens to sorted CSR rows, from row `begin` on: by hash if `mask` is not 0, otherwise by the vocabulary.
 
-    Return (row, names): the first row whose new names have no room, from which on the caller makes room and calls again, and the
-    number of known names.
+    With `grow`, new names are added. Return the first row whose new names do not fit (the caller enlarges the arrays and calls
+    again from that row), and the number of known names.
     """
     mask = uint64(mask)
     k = uint64(indptr[begin])

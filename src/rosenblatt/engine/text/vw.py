@@ -1,4 +1,4 @@
-"""VW text to tokens."""
+"""Parser of VW text into tokens."""
 
 import numpy as np
 from numba import uint64
@@ -8,10 +8,10 @@ from rosenblatt.engine.text.numbers import BAD, GOOD, PADDING, SLOW, number
 from rosenblatt.engine.text.tokens import END, USED, hash_bytes
 
 OK, BAD_LABEL, NO_BAR, BAD_FACTOR, BAD_NAME, BAD_VALUE, NO_ROOM, BAD_WEIGHT = range(8)
-"""Status of a parsed text: the reason why it ended."""
+"""Status of a parsed text: the reason why parsing ended."""
 
 ROWS, LINES, SLOW_COUNT, STATUS, PLACE, TAGS, WEIGHTS = range(7)
-"""Places in the report."""
+"""Positions in the report."""
 
 _ENDS_NAME = np.array([byte <= 32 or chr(byte) in "|:" for byte in range(256)])
 """Whether a byte ends a name: a blank, a bar or a colon."""
@@ -21,9 +21,9 @@ _ENDS_NAME = np.array([byte <= 32 or chr(byte) in "|:" for byte in range(256)])
 def parse_vw(text, size, tokens, labels, weights, tags, slow, spaces, bounds, report):
     """Parse whole lines into tokens.
 
-    `spaces` and `bounds` are the names of the namespaces that have a column number. `slow` receives (place, start, stop) of each
-    number that Python must convert; a place is the number of a token, or -1 - 2 * row - k for field k before the bar. `report` is
-    filled at the end, with the place of the first error.
+    `spaces` and `bounds` hold the names of the namespaces that have a column number. `slow` receives (place, start, stop) of each
+    number that Python must convert; `place` is the number of a token, or -1 - 2 * row - k for field k before the bar. `report` is
+    filled at the end; it includes the position of the first error.
     """
     size = uint64(size)
     at, row, lines, slow_count, k = uint64(0), uint64(0), uint64(0), uint64(0), uint64(0)

@@ -1,8 +1,8 @@
 """Bounds on mistakes, one function per theorem.
 
 R is the length of the longest example and γ the margin of a unit-length comparator u, the bias feature included in
-both; `radius_and_margin` gets the two from data. M counts mistakes from zero weights with unit steps unless said
-otherwise. No bound here holds for weighted examples.
+both; `radius_and_margin` computes the two from data. M is the number of mistakes from zero weights with unit steps unless
+stated otherwise. No bound here holds for weighted examples.
 """
 
 from rosenblatt.theory.bounds._perceptron import (

@@ -1,4 +1,4 @@
-"""What the bounds ask of their arguments."""
+"""Checks of the arguments of the bounds."""
 
 from __future__ import annotations
 

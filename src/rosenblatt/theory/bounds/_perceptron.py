@@ -14,7 +14,7 @@ from rosenblatt.theory.problem import make_problem
 
 
 def radius_and_margin(X: Any, y: Any, w: ArrayLike, intercept: ArrayLike | None = None) -> tuple[float, float]:
-    """R and γ of data and a comparator, as the bounds want them.
+    """R and γ of data and a comparator.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def from_starting_weights(radius: float, margin: float, start_norm: float, rate:
     """Mistakes from starting weights w₀ at rate η: M ≤ R²/γ² + 2‖w₀‖/(ηγ).
 
     As Block and Novikoff, but ⟨w, u⟩ starts as low as −‖w₀‖ and ‖w‖² at ‖w₀‖²;
-    squaring Mηγ − ‖w₀‖ ≤ √(‖w₀‖² + Mη²R²) leaves the bound.
+    squaring Mηγ − ‖w₀‖ ≤ √(‖w₀‖² + Mη²R²) gives the bound.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def from_starting_weights(radius: float, margin: float, start_norm: float, rate:
     margin : float
         γ, greater than 0.
     start_norm : float
-        ‖w₀‖, at least 0. Starting further out may cost more mistakes.
+        ‖w₀‖, at least 0. Longer starting weights may cause more mistakes.
     rate : float, default=1.0
-        η, greater than 0. A larger rate forgets the start sooner.
+        η, greater than 0. A larger rate reduces the effect of the starting weights sooner.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def hinge_deviation(u: ArrayLike, X: Any, y: Any, margin: float, intercept: Arra
     y : array, shape (n,)
         Their labels, two classes.
     margin : float
-        γ, greater than 0: the margin that examples are asked to have.
+        γ, greater than 0: the required margin.
     intercept : float, optional
         The comparator's bias.
 
@@ -138,8 +138,8 @@ def hinge_deviation(u: ArrayLike, X: Any, y: Any, margin: float, intercept: Arra
 def not_separable(radius: float, margin: float, deviation: float) -> float:
     """Mistakes in one pass over data that need not be separable: M ≤ ((R + D)/γ)².
 
-    Give example i a feature of its own, Δ on row i: a comparator that uses it separates the longer examples.
-    Mistakes stay the same, and the best Δ gives the bound, for every unit u and γ. (Freund and Schapire 1999,
+    Give example i an extra feature, Δ on row i: a comparator that uses it separates the extended examples.
+    The mistakes stay the same, and the best Δ gives the bound, for every unit u and γ. (Freund and Schapire 1999,
     theorem 2.)
 
     Parameters
@@ -147,7 +147,7 @@ def not_separable(radius: float, margin: float, deviation: float) -> float:
     radius : float
         R, at least 0.
     margin : float
-        γ, greater than 0: any number may be tried.
+        γ, greater than 0; the bound holds for every value.
     deviation : float
         D from `hinge_deviation` for the same γ; 0 gives Block and Novikoff.
 
@@ -172,8 +172,8 @@ def _beta(threshold: float, rate: float) -> float:
 def margin_rule_updates(radius: float, margin: float, threshold: float, rate: float = 1.0) -> float:
     """Updates of the rule "update when y·s ≤ b": at most (R² + 2β)/γ² with β = b/η.
 
-    An update adds at most η²R² + 2ηb to ‖w‖² and at least ηγ to ⟨w, u⟩; compare the two.
-    Counts updates, which are more than the mistakes.
+    An update adds at most η²R² + 2ηb to ‖w‖² and at least ηγ to ⟨w, u⟩; the bound follows by comparing the two.
+    There are at least as many updates as mistakes.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def margin_rule_updates(radius: float, margin: float, threshold: float, rate: fl
     margin : float
         γ, greater than 0.
     threshold : float
-        b, at least 0. A larger one means more updates and a larger final margin.
+        b, at least 0. A larger value causes more updates and a larger final margin.
     rate : float, default=1.0
         η, greater than 0.
 
@@ -200,7 +200,7 @@ def margin_rule_updates(radius: float, margin: float, threshold: float, rate: fl
 
 
 def margin_rule_margin(radius: float, margin: float, threshold: float, rate: float = 1.0) -> float:
-    """Margin of that rule's final weights, once it updates no more: at least βγ/(R² + 2β).
+    """Margin of the final weights of that rule, when it makes no more updates: at least βγ/(R² + 2β).
 
     At the end every y·s exceeds b, and ‖w‖ ≤ η(R² + 2β)/γ by the bound on the updates.
     As β grows this tends to half of γ.
@@ -212,7 +212,7 @@ def margin_rule_margin(radius: float, margin: float, threshold: float, rate: flo
     margin : float
         γ, greater than 0.
     threshold : float
-        b, at least 0. Raising it raises the margin promised.
+        b, at least 0. A larger value gives a larger margin.
     rate : float, default=1.0
         η, greater than 0.
 
@@ -233,7 +233,7 @@ def margin_rule_margin(radius: float, margin: float, threshold: float, rate: flo
 def multiclass(radius: float, margin: float) -> float:
     """Mistakes of the multiclass perceptron (`max`, `uniform`, `proportional`): M ≤ 2(R/γ)².
 
-    A mistake adds x to one block and takes it, in parts with sum 1, from blocks that score no less: the step is at
+    A mistake adds x to one block and subtracts it, in parts with sum 1, from blocks that score no less: the step is at
     most √2·R long, does not point along w, and gains γ along the stacked unit comparator. Does not hold for `all`.
     (Crammer and Singer 2003.)
 
@@ -259,9 +259,9 @@ def multiclass(radius: float, margin: float) -> float:
 def parameter_mixing(radius: float, margin: float) -> float:
     """Weighted mistakes of iterative parameter mixing over all epochs: Σ over epochs of Σ μᵢkᵢ ≤ (R/γ)².
 
-    Averaging the shards' weights averages ⟨w, u⟩ and, by convexity, lets ‖w‖² grow by no more than the average: Block
-    and Novikoff hold for the mixture, shard i counting its kᵢ mistakes with its weight μᵢ. (McDonald, Hall and Mann
-    2010.)
+    Averaging the weights of the shards averages ⟨w, u⟩ and, by convexity, ‖w‖² grows by at most the average. The proof of
+    Block and Novikoff therefore holds for the mixture, where the kᵢ mistakes of shard i have the weight μᵢ. (McDonald,
+    Hall and Mann 2010.)
 
     Parameters
     ----------

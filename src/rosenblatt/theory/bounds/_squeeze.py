@@ -1,4 +1,4 @@
-"""The two sides of the perceptron's proof, on the weights of a run."""
+"""The two sides of the perceptron's proof, for the weights of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rosenblatt.theory.bounds._checks import check, check_margin, check_radius
 
 
 class Squeeze(NamedTuple):
-    """The four numbers of the proof, in the order in which they must not decrease."""
+    """The four numbers of the proof, in non-decreasing order."""
 
     floor: float
     along_comparator: float
@@ -28,10 +28,10 @@ class Squeeze(NamedTuple):
 
 
 def squeeze(mistakes: int, margin: float, radius: float, w: ArrayLike, u: ArrayLike) -> Squeeze:
-    """Weigh the proof's two sides after k mistakes: kγ ≤ ⟨w, u⟩ ≤ ‖w‖ ≤ √k·R.
+    """Compute the two sides of the proof after k mistakes: kγ ≤ ⟨w, u⟩ ≤ ‖w‖ ≤ √k·R.
 
     The left side grows with k and the right side with √k,
-    so they meet at k = (R/γ)² and no run gets past that.
+    so they meet at k = (R/γ)² and no run makes more mistakes.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def squeeze(mistakes: int, margin: float, radius: float, w: ArrayLike, u: ArrayL
     w : array
         The weights after k mistakes from 0, bias included.
     u : array
-        The comparator, bias included; scaled to length 1 here.
+        The comparator, bias included; it is scaled to length 1.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def squeeze(mistakes: int, margin: float, radius: float, w: ArrayLike, u: ArrayL
     >>> squeeze(1, 0.5, 2.0, [1, 1], [1, 0])
     Squeeze(floor=0.5, along_comparator=1.0, length=1.4142135623730951, ceiling=2.0)
     """
-    k = check("mistakes", mistakes, 0, "It counts the mistakes so far.", strict=False)
+    k = check("mistakes", mistakes, 0, "It is the number of mistakes so far.", strict=False)
     weights, comparator = np.ravel(w).astype(np.float64), np.ravel(u).astype(np.float64)
     length = float(np.linalg.norm(comparator))
     if weights.shape != comparator.shape or length == 0:
@@ -73,11 +73,11 @@ def squeeze(mistakes: int, margin: float, radius: float, w: ArrayLike, u: ArrayL
 
 
 def margin_from_above(w: ArrayLike, steps: float, start: ArrayLike | None = None) -> float:
-    """Bound the largest margin by a run's own weights: ‖w − w₀‖ / Σa, the a being the step sizes taken.
+    """Upper bound on the largest margin from the weights of a run: ‖w − w₀‖ / Σa, where a are the step sizes.
 
     (w − w₀)/Σa is a convex combination of the y·x,
-    so ⟨that, u⟩ ≥ γ for any unit separator u, and its length is no less. It holds for any run that adds positive
-    multiples of y·x.
+    so its inner product with any unit separator u is at least γ, and so is its length. This holds for any run that adds
+    positive multiples of y·x.
 
     Parameters
     ----------
@@ -97,6 +97,6 @@ def margin_from_above(w: ArrayLike, steps: float, start: ArrayLike | None = None
     >>> margin_from_above([3, 4], steps=10)
     0.5
     """
-    total = check("steps", steps, 0, "A run without an update says nothing about the margin.")
+    total = check("steps", steps, 0, "A run without an update gives no bound on the margin.")
     moved = np.ravel(w).astype(np.float64) - (0.0 if start is None else np.ravel(start).astype(np.float64))
     return float(np.linalg.norm(moved)) / total

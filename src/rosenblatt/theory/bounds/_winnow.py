@@ -1,4 +1,4 @@
-"""Bounds on the mistakes of Winnow, and on the committee problem where it meets the perceptron."""
+"""Bounds on the mistakes of Winnow, and of both learners on the committee problem."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def entropy(u: ArrayLike) -> float:
 
 
 def winnow(features: int, margin: float, rate: float, entropy: float = 0.0) -> float:
-    """Mistakes of Winnow, every xⱼ in [-1, 1]: M ≤ (ln p − H(u)) / (ηγ − ln cosh η).
+    """Mistakes of Winnow if every xⱼ is in [-1, 1]: M ≤ (ln p − H(u)) / (ηγ − ln cosh η).
 
     The relative entropy from u to the normalised weights starts at ln p − H(u) and never falls below 0. By convexity
     of exp, a mistake lowers it by at least ηγ − ln cosh η.
@@ -49,9 +49,9 @@ def winnow(features: int, margin: float, rate: float, entropy: float = 0.0) -> f
     margin : float
         γ, between 0 and 1: the smallest y⟨u, x⟩ for a u on the simplex.
     rate : float
-        η, greater than 0 and small enough that ηγ > ln cosh η; η = γ always is.
+        η, greater than 0 and small enough that ηγ > ln cosh η; η = γ is always allowed.
     entropy : float, default=0.0
-        H(u), from 0 to ln p. The flatter u, the fewer the mistakes.
+        H(u), from 0 to ln p. The more uniform u, the fewer mistakes.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def winnow_tuned(features: int, margin: float) -> float:
     """Mistakes of Winnow with η = γ: M ≤ 2 ln p / γ².
 
     From `winnow` with ln cosh η ≤ η²/2, and H(u) ≥ 0.
-    The number of features only enters by its logarithm.
+    Only the logarithm of the number of features enters.
 
     Parameters
     ----------
@@ -114,15 +114,15 @@ def _check_committee(experts: int, panel: int) -> tuple[int, int]:
 def committee_perceptron(experts: int, panel: int) -> float:
     """Mistakes of the perceptron on the committee problem: M ≤ pk.
 
-    The panel's indicator has length √k and is right by at least one vote; every example has length √p.
-    Block and Novikoff with R = √p and γ = 1/√k.
+    The indicator of the panel has length √k and is right by at least one vote; every example has length √p.
+    The bound is that of Block and Novikoff with R = √p and γ = 1/√k.
 
     Parameters
     ----------
     experts : int
-        p, how many vote.
+        p, the number of experts.
     panel : int
-        k, odd: how many of them decide by majority.
+        k, odd: the number of experts on the panel, whose majority decides.
 
     Returns
     -------
@@ -141,12 +141,12 @@ def committee_winnow(experts: int, panel: int) -> float:
     """Mistakes of Winnow with η = 1/k on the committee problem: M ≤ 2k² ln(p/k).
 
     The uniform weights on the panel have margin 1/k and entropy ln k;
-    put them into `winnow` and use ln cosh η ≤ η²/2.
+    inserting them into `winnow` and using ln cosh η ≤ η²/2 gives the bound.
 
     Parameters
     ----------
     experts : int
-        p, how many vote. Only its logarithm counts.
+        p, the number of experts. Only its logarithm enters.
     panel : int
         k, odd.
 
