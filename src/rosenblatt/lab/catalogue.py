@@ -134,7 +134,7 @@ def _role(text: str, before: list[dict[str, Any]]) -> str:
     looping = any(one["role"] == "take" for one in before)
     if re.match(r"(for each|repeat)", text):
         return "take"
-    if text.startswith(("last:", "answer", "until", "predict the sign of Σ", "predict the sign of <Σ")):
+    if text.startswith(("last:", "answer", "until", "predict with", "predict the sign of Σ", "predict the sign of <Σ")):
         return "answer"
     if text.startswith("when") or (before and before[-1]["role"] == "keep"):
         return "keep"
