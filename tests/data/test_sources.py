@@ -175,7 +175,7 @@ def test_a_header_and_nothing_else(tmp_path):
 def test_folders_and_files_that_are_not_there(tmp_path):
     with pytest.raises(BadData, match="this is a folder"):
         open_stream(tmp_path)
-    with pytest.raises(BadData, match="none of this name"):
+    with pytest.raises(BadData, match="none with this name"):
         open_stream(tmp_path / "nothing")
     with pytest.raises(BadData, match="No file matches"):
         open_stream(str(tmp_path / "*.csv"))
