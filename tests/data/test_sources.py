@@ -175,7 +175,7 @@ def test_a_file_with_only_a_header_is_refused(tmp_path):
 def test_folders_and_missing_files_are_refused(tmp_path):
     with pytest.raises(BadData, match="this is a folder"):
         open_stream(tmp_path)
-    with pytest.raises(BadData, match="none of this name"):
+    with pytest.raises(BadData, match="none with this name"):
         open_stream(tmp_path / "nothing")
     with pytest.raises(BadData, match="No file matches"):
         open_stream(str(tmp_path / "*.csv"))

@@ -200,11 +200,11 @@ class DelimitedReader(TableReader):
                 columns = {name: pa.array([], field.type) for name, field in zip(table.column_names, table.schema)}
             parsed = self.encode(columns, table.num_rows, block.memory.count(b"\n", 0, block.size))
         except (pa.ArrowInvalid, InfiniteNumber) as error:
-            raise self._complaint(unit, numeric, error) from None
+            raise self._error(unit, numeric, error) from None
         self.buffers.give_back(block)
         return parsed
 
-    def _complaint(self, unit: tuple[Block, list[str], bool], numeric: set[Any], error: Exception) -> BadData:
+    def _error(self, unit: tuple[Block, list[str], bool], numeric: set[Any], error: Exception) -> BadData:
         """Find the line that Arrow rejected, and describe the error."""
         block, names, header = unit
         rows = records(block.decoded(), len(names), self.dialect.delimiter, self.dialect.quoted)

@@ -87,7 +87,7 @@ def _check(name: str) -> None:
     if path.is_dir():
         raise BadData(f"A file is needed; this is a folder. Name its files, for instance '{path / '*'}'.", name)
     if not path.exists():
-        raise BadData("A file is needed; there is none of this name. Check the path.", name)
+        raise BadData("A file is needed; there is none with this name. Check the path.", name)
     if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
         raise BadData("The file must be readable; this account has no permission to read it. Change its mode.", name)
 
@@ -180,7 +180,7 @@ class Opened:
             ) from None
         except (OSError, zlib.error) as error:
             raise BadData(
-                f"The file cannot be read to its end: {error}. Copy or download it again.", self.name
+                f"The file cannot be read completely: {error}. Copy or download it again.", self.name
             ) from None
 
     def _read_some(self, view: memoryview) -> int:

@@ -74,7 +74,7 @@ class Stream:
     def __iter__(self) -> Iterator[Batch]:
         if self._passes and "-" in self.names:
             raise BadData(
-                "Standard input can be read once; a second pass was asked for. Write it to a file for several epochs.",
+                "Standard input can be read once; a second pass was requested. Write it to a file for several epochs.",
                 "-",
             )
         self._passes += 1
@@ -141,7 +141,7 @@ def _in_order(units: Iterator[Unit], work: Callable[[Unit], Result], threads: in
     def take_and_work() -> bool:
         """Whether there was a unit."""
         nonlocal ended
-        promise: Future[Result] = Future()
+        future: Future[Result] = Future()
         with taking:
             if ended:
                 return False
@@ -152,22 +152,22 @@ def _in_order(units: Iterator[Unit], work: Callable[[Unit], Result], threads: in
                 return False
             except Exception as error:  # noqa: BLE001 - raised by result(), after what came before it
                 ended = True
-                promise.set_exception(error)
-                coming.append(promise)
+                future.set_exception(error)
+                coming.append(future)
                 return False
-            coming.append(promise)
+            coming.append(future)
         try:
-            promise.set_result(work(unit))
+            future.set_result(work(unit))
         except Exception as error:  # noqa: BLE001 - as above
-            promise.set_exception(error)
+            future.set_exception(error)
         return True
 
-    def help_out() -> None:
+    def run() -> None:
         while room.acquire() and take_and_work():
             pass
 
-    helpers = [Thread(target=help_out, name=f"rosenblatt-reader-{k}", daemon=True) for k in range(1, threads)]
-    for thread in helpers:
+    others = [Thread(target=run, name=f"rosenblatt-reader-{k}", daemon=True) for k in range(1, threads)]
+    for thread in others:
         thread.start()
     try:
         while True:
@@ -184,7 +184,7 @@ def _in_order(units: Iterator[Unit], work: Callable[[Unit], Result], threads: in
     finally:
         ended = True
         room.release(threads)
-        for thread in helpers:
+        for thread in others:
             thread.join()
 
 

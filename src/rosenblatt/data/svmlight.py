@@ -94,7 +94,7 @@ class SvmlightReader:
         if report[SLOW_COUNT]:  # errors in them come before the error that the parser reports
             parsed = self._convert_slowly(block, parsed, labels, slow[: report[SLOW_COUNT]].tolist())
         if report[STATUS] != OK:
-            raise self._complaint(block, int(report[STATUS]), int(report[PLACE]))
+            raise self._error(block, int(report[STATUS]), int(report[PLACE]))
         self.buffers.give_back(block)
         return Parsed(parsed, labels[:rows], int(report[LINES]), int(report[HIGHEST]))
 
@@ -113,7 +113,7 @@ class SvmlightReader:
                 continue
             value = float(block.memory[start:stop])
             if not math.isfinite(value):
-                raise self._complaint(block, BAD_LABEL if place < 0 else BAD_VALUE, start)
+                raise self._error(block, BAD_LABEL if place < 0 else BAD_VALUE, start)
             if place < 0:
                 labels[-1 - place] = value
             else:
@@ -126,7 +126,7 @@ class SvmlightReader:
             rows = CSR(whole.indptr.astype(np.int64), whole.indices.astype(np.int32), whole.data)
         return rows
 
-    def _complaint(self, block: Block, status: int, place: int) -> BadData:
+    def _error(self, block: Block, status: int, place: int) -> BadData:
         if status == BIG_INDEX and self.encoder.bits is not None:
             status = LONG_INDEX
         line = block.memory.count(b"\n", 0, place) + 1

@@ -92,16 +92,16 @@ class VwReader:
         for place, start, stop in slow[: report[SLOW_COUNT]].tolist():
             value = float(block.memory[start:stop])
             if not math.isfinite(value):
-                raise self._complaint(block, BAD_LABEL if place < 0 else BAD_VALUE, start)
+                raise self._error(block, BAD_LABEL if place < 0 else BAD_VALUE, start)
             if place >= 0:
                 tokens.value[place] *= value
             else:
                 row, which = divmod(-1 - place, 2)
                 if which and value < 0:
-                    raise self._complaint(block, BAD_WEIGHT, start)
+                    raise self._error(block, BAD_WEIGHT, start)
                 (weights if which else labels)[row] = value
         if report[STATUS] != OK:  # errors in numbers converted by Python come before it
-            raise self._complaint(block, int(report[STATUS]), int(report[PLACE]))
+            raise self._error(block, int(report[STATUS]), int(report[PLACE]))
         named = (
             [block.memory[a:b].decode("utf-8", "replace") for a, b in tags[:rows].tolist()] if report[TAGS] else None
         )
@@ -115,6 +115,6 @@ class VwReader:
         rows = parsed.rows or self.encoder.rows_of(parsed.tokens, parsed.labels.size, self.places)
         return Batch(rows, self.labels.codes(parsed.labels), parsed.weights, parsed.tags, first_line)
 
-    def _complaint(self, block: Block, status: int, place: int) -> BadData:
+    def _error(self, block: Block, status: int, place: int) -> BadData:
         line = block.memory.count(b"\n", 0, place) + 1
         return BadData(_REASONS[status].format(word=block.word_at(place)), line=line)

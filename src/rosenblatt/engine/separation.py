@@ -247,20 +247,20 @@ def settle(rows, scale, careful, nothing, corral, weights, size, factor, work, x
                 goal[k] += solved[k]
                 total += goal[k]
         # Move towards it until the first weight reaches 0; rows without weight are dropped.
-        way, nearest = np.inf, -1
+        step, nearest = np.inf, -1
         for k in range(size):
             goal[k] /= total
             if goal[k] <= nothing:
                 share = weights[k] / max(weights[k] - goal[k], 1e-300)
-                if share < way:
-                    way, nearest = share, k
+                if share < step:
+                    step, nearest = share, k
         if nearest < 0:
             for k in range(size):
                 weights[k] = goal[k]
             break
-        way = min(way, 1.0)
+        step = min(step, 1.0)
         for k in range(size):
-            weights[k] += way * (goal[k] - weights[k])
+            weights[k] += step * (goal[k] - weights[k])
         weights[nearest] = 0.0
         total = 0.0
         for back in range(size):

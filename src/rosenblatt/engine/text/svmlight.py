@@ -27,8 +27,8 @@ def parse_svmlight(text, size, indptr, indices, values, labels, slow, settings, 
     number that Python must convert. `report` is filled at the end; it includes the position of the first error.
     """
     first, limit, known = uint64(settings[0]), uint64(settings[1]), uint64(settings[2])
-    mask, must = uint64(settings[3]), settings[4] != 0
-    plain = limit if mask or not known else known  # columns below this number are accepted
+    mask, label_required = uint64(settings[3]), settings[4] != 0
+    accepted = limit if mask or not known else known  # columns below it are used
     size = uint64(size)
     at, k, row, lines, highest = uint64(0), uint64(0), uint64(0), uint64(0), uint64(0)
     slow_count, status = uint64(0), OK
@@ -50,7 +50,7 @@ def parse_svmlight(text, size, indptr, indices, values, labels, slow, settings, 
         value, end, kind = number(text, at)
         c = text[end]
         if c == 58:
-            if must:
+            if label_required:
                 status = NO_LABEL
                 break
             labels[row] = np.nan
@@ -64,7 +64,7 @@ def parse_svmlight(text, size, indptr, indices, values, labels, slow, settings, 
             labels[row] = value
             at = end
         begin, last, ordered = k, uint64(0), True
-        shape, shapely = first_shape, shapes_work()
+        shape, use_shapes = first_shape, shapes_work()
         while True:
             c = text[at]
             while c <= 32:
@@ -74,21 +74,21 @@ def parse_svmlight(text, size, indptr, indices, values, labels, slow, settings, 
                 c = text[at]
             if c == 10:
                 break
-            while shapely:  # the fast path for nearly all entries
+            while use_shapes:  # the fast path for nearly all entries
                 fits, index, value, length = entry_of_shape(text, at, SHAPES, shape)
                 if not fits:
                     if text[at] <= 32:
                         break
                     found, length = shape_at(text, at)
                     if found == uint64(NO_SHAPE):
-                        shapely = False  # more long numbers are likely to follow
+                        use_shapes = False  # more long numbers are likely to follow
                         break
                     shape = found
                     if k == begin:
                         first_shape = shape
                     fits, index, value, _ = entry_of_shape(text, at, SHAPES, shape)
                 index -= first
-                if not fits or index >= plain:
+                if not fits or index >= accepted:
                     break
                 if mask:
                     index = mix(index) & mask
@@ -109,7 +109,7 @@ def parse_svmlight(text, size, indptr, indices, values, labels, slow, settings, 
             if text[end] == 58 and start - at - uint64(2) <= uint64(18):
                 value, end, exact = simple_number(text, start)
                 index -= first
-                if exact and text[end] <= 32 and index < plain:
+                if exact and text[end] <= 32 and index < accepted:
                     if mask:
                         index = mix(index) & mask
                     ordered &= index >= last
@@ -128,7 +128,7 @@ def parse_svmlight(text, size, indptr, indices, values, labels, slow, settings, 
                     break
                 if mask:
                     index = mix(index) & mask
-                elif index >= plain:
+                elif index >= accepted:
                     if index >= limit:
                         status = BIG_INDEX
                         break
@@ -150,7 +150,7 @@ def parse_svmlight(text, size, indptr, indices, values, labels, slow, settings, 
             elif c == 113 and text[at + uint64(1)] == 105 and text[at + uint64(2)] == 100:  # qid
                 while not _ENDS[text[at]]:
                     at += uint64(1)
-                shapely = shapes_work()
+                use_shapes = shapes_work()
             else:
                 status = BIG_INDEX if text[end] == 58 and end > at else (NO_COLON if end > at else BAD_INDEX)
                 break
