@@ -83,6 +83,7 @@ _PAIR_RULE = """def rule({given}, params, out):
         out[0], out[1] = NOT_A_NUMBER, NOT_A_NUMBER"""
 
 
+@functools.cache
 def step_parameters(step: Step) -> tuple[str, ...]:
     """The hyperparameters of a step function: its arguments without those that describe an example."""
     names = tuple(inspect.signature(step).parameters)
@@ -104,11 +105,13 @@ def is_shrinking(step: Step) -> bool:
     return asks_for(step, "w_sq_norm")
 
 
+@functools.cache
 def asks_for(step: Step, name: str) -> bool:
     """Whether a step function has an argument of this name."""
     return name in inspect.signature(step).parameters
 
 
+@functools.cache
 def kind_of_step(step: Step, covariance: str = "diagonal") -> type:
     """The kind of a rule, one of the classes of states, from the arguments of its step function."""
     if is_second_order(step):

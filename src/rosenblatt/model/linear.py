@@ -3,6 +3,7 @@
 It does not depend on scikit-learn. The estimators are its scikit-learn interface; streams use it directly.
 """
 
+import functools
 import math
 import struct
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -65,10 +66,14 @@ class Model:
         self.support = Support(max_support) if readout == "vote" else None
         self._settings = rule.settings()
         self._averaged: tuple[NDArray[Any], Floats] | None = None
-        self._dict_row = DictRow(self.dtype)
         self._passes = rule.passes()
         self.memory = rule.memory(1, self.n_features)
         self.state = self._new_state(1, self.n_features)
+
+    @functools.cached_property
+    def _dict_row(self) -> DictRow:
+        """Columns and values of the last dict."""
+        return DictRow(self.dtype)
 
     def __getstate__(self) -> dict[str, Any]:
         compiled = {"_dict_row", "_passes", "_kept", "_run", "_address", "_learn_dense", "_learn_sparse"}
@@ -76,7 +81,6 @@ class Model:
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(saved)
-        self._dict_row = DictRow(self.dtype)
         self._passes = self.rule.passes()
         state = self._state
         if self.rule.link == "identity":  # w and v are one array; a copy has separated them
@@ -585,7 +589,6 @@ class Model:
             for name in added:
                 del self.features[name]
             self.n_features = len(self.features)
-            self._dict_row = DictRow(self.dtype)
 
 
 def kind_of_label(label: Any) -> str:
