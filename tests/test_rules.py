@@ -60,7 +60,7 @@ def test_a_rule_that_shrinks_the_weights():
 
 
 def test_only_additive_rules_can_vote():
-    with pytest.raises(ValueError, match=r"must be 'last' or 'average'; got 'vote' for `Odd`\. Its weights"):
+    with pytest.raises(ValueError, match=r"must be 'last' or 'average'; got 'vote' for `Odd`\. A vote needs weights"):
 
         @rb.rule(readout="vote")
         def Odd(margin, variance, weight):

@@ -21,15 +21,19 @@ WAIT = 30.0
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two workers of one thread each, in this process."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=False,
-        dashboard_address=":0",
-        memory_limit="1 GiB",
-        silence_logs=50,
-    ) as cluster:
+    """Two workers of one thread each, in this process, whose memory may exceed the limit of a worker."""
+    limits = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause", "terminate")}
+    with (
+        dask.config.set(limits),
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=":0",
+            memory_limit="1 GiB",
+            silence_logs=50,
+        ) as cluster,
+    ):
         yield cluster
 
 

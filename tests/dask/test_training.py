@@ -244,7 +244,7 @@ def test_unusual_shards(client):
         ([(X, Y), (X, Y.astype(str))], "one type"),
         ([(X, Y), (X, Y[:-1])], "same number of rows; partition 1 has 160 and 159"),
         ([(X[Y == 1], Y[Y == 1])] * 2, "at least 2 classes"),
-        ([(X[:0], Y[:0])] * 2, "hold none"),
+        ([(X[:0], Y[:0])] * 2, "contain none"),
         ([(X, Y), (np.where(X[3, 1] == X, np.nan, X), Y)], "partition 1: .*must be finite"),
         ([delayed(3), delayed((X, Y))], "must be a pair"),
         ([(X, np.where(Y == 2, np.nan, Y))], "partition 0 has nan among them"),

@@ -71,5 +71,5 @@ def test_the_bounds_on_updates_and_on_the_margin(seed, alpha):
 def test_wrong_parameters_are_refused():
     with pytest.raises(ValueError, match=r"`alpha` of ALMA must be a number greater than 0 and at most 1; got 1.5\."):
         ALMA(alpha=1.5).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match=r"`B` of ALMA must be None or a number greater than 0; got -1\. None takes"):
+    with pytest.raises(ValueError, match=r"`B` of ALMA must be None or a number greater than 0; got -1\. None is"):
         ALMA(B=-1).fit([[0.0], [1.0]], [0, 1])

@@ -118,7 +118,7 @@ def test_a_third_class_is_refused_and_changes_nothing():
         with pytest.raises(ValueError, match="Only binary classification is supported"):
             call()
         assert differences(memory(model), before) == []
-    with pytest.raises(ValueError, match="takes 2 classes"):
+    with pytest.raises(ValueError, match="supports 2 classes"):
         ParallelPerceptron().fit(X, np.arange(40) % 3)
 
 

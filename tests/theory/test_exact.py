@@ -146,7 +146,7 @@ def test_a_cycle_of_many_classes_is_found():
     assert exact_cycle(X, np.array([0, 1, 2]), counts).tolist() == (counts / 6).tolist()
     counts[0, 1] = 2
     assert exact_cycle(X, np.array([0, 1, 2]), counts) is None
-    with pytest.raises(ValueError, match="no rival"):
+    with pytest.raises(ValueError, match="true class of an example"):
         exact_cycle(X, np.array([0, 1, 2]), np.eye(3, dtype=int))
 
 
