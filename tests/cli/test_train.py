@@ -530,3 +530,60 @@ def test_commands_import_no_heavy_library(tmp_path, kind):
             "import pandas, scipy.linalg  # a program can still import them\n"
         )
         subprocess.run([sys.executable, "-c", script], check=True)
+
+
+# ---- certificates and runs that continue ----
+
+
+def test_a_cycle_is_proved_after_features_were_added(tmp_path, model):
+    """An svmlight file adds features while it is read, so the model has room for more than it has."""
+    path = tmp_path / "data.svm"
+    path.write_text("1 1:1 2:1\n-1 1:1 2:0\n-1 2:1\n1 3:0\n")
+    call("train", path, "-m", model, "-q", "-a", "perceptron", "--set", "tol=none", "--no-shuffle", "--epochs", 50)
+    trained = rb.load(model)
+    assert trained.certificate_.status == "inseparable"
+    assert trained.training_["run"]["stopped"] == "cycle"
+    refused = call("train", path, "-m", model, "--resume", "--epochs", 60, code=2)
+    assert "finished (cycle)" in refused.stderr
+
+
+def test_a_certificate_counts_only_its_own_run(tmp_path, model):
+    rng = np.random.default_rng(0)
+
+    def table(name, X, labels):
+        lines = [f"{a:.3f},{b:.3f},{label}" for (a, b), label in zip(X, labels, strict=True)]
+        (tmp_path / name).write_text("x,y,label\n" + "\n".join(lines) + "\n")
+        return tmp_path / name
+
+    noise = rng.normal(size=(200, 2)) * 5
+    hard = table("hard.csv", noise, rng.choice(["a", "b", "c"], 200))
+    easy = table("easy.csv", [[1, 0], [2, 0], [0, 1], [0, 2]], ["a", "a", "b", "d"])
+    call("train", hard, "-m", model, "-q", "-a", "perceptron", "--label", "label", "--epochs", 2)
+    call("train", easy, "-m", model, "-q", "--resume", "--epochs", 200)
+    trained = rb.load(model)
+    assert trained.certificate_.mistakes == trained.mistakes_per_epoch_.sum() < trained.mistakes_
+    assert trained.certificate_.radius <= 3
+    assert trained.certificate_.mistake_bound is None, "the starting weights changed with the fourth class"
+
+
+def test_set_random_state_is_the_seed(tmp_path, data):
+    models = {}
+    for name, options in {"set": ["--set", "random_state=5"], "seed": ["--seed", 5], "zero": []}.items():
+        call("train", data, "-m", tmp_path / name, "-q", "-a", "perceptron", *options)
+        models[name] = rb.load(tmp_path / name).coef_
+    assert np.array_equal(models["set"], models["seed"])
+    assert not np.array_equal(models["set"], models["zero"])
+    refused = call("train", data, "-m", tmp_path / "no", "--set", "random_state=5", "--seed", 3, code=2)
+    assert "which means the same; got 3" in refused.stderr
+
+
+def test_balanced_weights_ignore_rows_without_a_label(tmp_path):
+    rows = [f"{a},{b},{label}" for a, b, label in [(1, 2, "u"), (2, 1, "u"), (-1, 1, "v"), (3, -2, "u")]]
+    for name, lines in {"labelled": rows, "blank": [*rows, "5,5,", "6,6,"]}.items():
+        path = tmp_path / f"{name}.csv"
+        path.write_text("x,y,label\n" + "\n".join(lines) + "\n")
+        call("train", path, "-m", tmp_path / name, "-q", "-a", "perceptron", "--label", "label", "--no-shuffle",
+             "--set", "class_weight=balanced", "--epochs", 3)  # fmt: skip
+    models = [rb.load(tmp_path / name) for name in ("labelled", "blank")]
+    assert np.array_equal(models[0].coef_, models[1].coef_)
+    assert models[0].loss_per_epoch_.tolist() == models[1].loss_per_epoch_.tolist()

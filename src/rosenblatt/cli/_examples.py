@@ -173,7 +173,7 @@ class Examples:
                     f"{self.class_weight!r}. Give the examples weights instead, or train on a sample."
                 )
             counts = np.bincount(codes[codes >= 0], minlength=len(classes))
-            factors = codes.size / (len(classes) * np.maximum(1, counts))
+            factors = float(counts.sum()) / (len(classes) * np.maximum(1, counts))
         else:
             factors = np.array([float(self.class_weight.get(label, 1.0)) for label in classes])
         own = factors[codes]

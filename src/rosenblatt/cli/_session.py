@@ -17,7 +17,7 @@ from rosenblatt.training.evaluation import Evaluation, class_labels, evaluate_st
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, smallest_margin
 from rosenblatt.training.progress import Bar
-from rosenblatt.training.schedule import Schedule, StopRule, VisitingOrder, stopping_when
+from rosenblatt.training.schedule import Schedule, StopRule, VisitingOrder, asked_to_stop, stopping_when
 
 
 def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
@@ -67,6 +67,12 @@ class Session:
         self, data: list[str], options: dict[str, Any], algorithm: str, parameters: dict[str, Any], epochs: int
     ) -> None:
         """Start a new run."""
+        if type(own := parameters.get("random_state")) is int:
+            if self.seed not in (0, own):
+                raise Usage(
+                    f"--seed must be that of --set random_state, {own}, which means the same; got {self.seed}. Give --seed alone."
+                )
+            self.seed = own
         self.estimator = new_learner(algorithm, parameters, self.seed)
         self.stream = open_stream(data, **options)
         self.data = data
@@ -222,7 +228,13 @@ class Session:
             return lead
         if examples.read_once or self.history.stopped == "interrupted":
             return None
-        return smallest_margin(model, examples.blocks())
+        for block in examples.blocks():
+            if asked_to_stop():
+                return None
+            lead = min(lead, smallest_margin(model, [block]))
+            if lead <= 0.0:
+                break
+        return lead
 
     def learn_on(
         self,

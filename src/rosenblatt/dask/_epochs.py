@@ -226,6 +226,9 @@ def learn_shards(
             "uniform": 1.0 if note.age > 0.0 else 0.0,
             "examples": note.age,
         }[order.mixing]
+        note.weight = note.age
+        if order.alone and shard.weights.size:  # as `fit` sums them, also of rows that are drawn with replacement
+            note.weight = float(shard.weights[shard.parts(order.schedule)[0]].sum())
         note.seconds, note.place = seconds, f"{place} {threading.get_ident()}"
         notes.append(note)
         if totals is None:

@@ -316,6 +316,7 @@ def _resume(estimator: Any, trainer: Trainer, checkpoint: Any, marks: dict[str, 
     )
     before = History.from_json(kept.training_["run"])
     before.current, before.stopped = ShardedEpoch(), ""
+    before.mixed, before.weighted = trainer.history.mixed, trainer.history.weighted
     vars(trainer.history).update(vars(before))
     _transplant(kept.model_, trainer)
 

@@ -63,6 +63,7 @@ class Note:
     share: float = 0.0
     seconds: float = 0.0
     place: str = ""
+    weight: float = 0.0
 
 
 @dataclasses.dataclass

@@ -224,7 +224,7 @@ class Trainer:
             mistakes=sum(note.mistakes for note in notes),
             updates=sum(note.updates for note in notes),
             loss=sum(note.loss for note in notes),
-            weight=sum(note.age for note in notes),
+            weight=sum(note.weight for note in notes),
             weighted_mistakes=sum(share * note.mistakes for share, note in zip(shares, notes, strict=True)),
             bytes_moved=partial.moved,
             compute_seconds=max(busy.values()),

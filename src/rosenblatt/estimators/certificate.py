@@ -76,8 +76,8 @@ class Finishing:
         coef = w[None, :].copy() if w.ndim == 1 else np.ascontiguousarray(w[:, : model.vectors].T)
         return RunCertificate(
             status="separable" if separable else "undecided" if history.cycle is None else "inseparable",
-            mistakes=int(state.counters.mistakes),
-            updates=int(state.counters.updates),
+            mistakes=sum(epoch.mistakes for epoch in history.epochs),
+            updates=sum(epoch.updates for epoch in history.epochs),
             epochs=len(history.epochs),
             radius=radius,
             margin=(lower, upper),
@@ -89,7 +89,7 @@ class Finishing:
 
     def _mistake_bound(self, radius: float, margin: float, history: History) -> float | None:
         """Bound for rules with a constant step size: on mistakes, or on updates if the rule requires a margin."""
-        if self._constant_step is None:
+        if self._constant_step is None or math.isnan(history.start_norm):
             return None
         from rosenblatt.theory import bounds
 

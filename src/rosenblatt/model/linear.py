@@ -3,7 +3,6 @@
 It does not depend on scikit-learn. The estimators are its scikit-learn interface; streams use it directly.
 """
 
-import functools
 import math
 import struct
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -46,6 +45,8 @@ class Model:
         Largest number of updates that are kept for a vote.
     """
 
+    _dict_row: DictRow | None = None  # columns and values of the last dict
+
     def __init__(
         self,
         rule: Rule,
@@ -70,10 +71,9 @@ class Model:
         self.memory = rule.memory(1, self.n_features)
         self.state = self._new_state(1, self.n_features)
 
-    @functools.cached_property
-    def _dict_row(self) -> DictRow:
-        """Columns and values of the last dict."""
-        return DictRow(self.dtype)
+    def _new_dict_row(self) -> DictRow:
+        self._dict_row = DictRow(self.dtype)
+        return self._dict_row
 
     def __getstate__(self) -> dict[str, Any]:
         compiled = {"_dict_row", "_passes", "_kept", "_run", "_address", "_learn_dense", "_learn_sparse"}
@@ -423,7 +423,7 @@ class Model:
         added: list[Hashable] = []
         kind = type(x)
         if kind is dict and self.features is not None:
-            row = self._dict_row
+            row = self._dict_row or self._new_dict_row()
             try:
                 row.fill(x, self.features)
             except (KeyError, struct.error, OverflowError):
@@ -507,7 +507,7 @@ class Model:
 
     def _guess_at_once(self, x: dict[Any, Any], vocabulary: dict[Hashable, int]) -> int:
         """Fast path: the class number of a dict of known features; -1 for any other dict."""
-        row, state = self._dict_row, self._state
+        row, state = self._dict_row or self._new_dict_row(), self._state
         try:
             row.fill(x, vocabulary)
         except (KeyError, struct.error, OverflowError):
@@ -573,7 +573,8 @@ class Model:
         for name in added:
             vocabulary[name] = len(vocabulary)
         try:
-            self._dict_row.fill(x, vocabulary)
+            row = self._dict_row or self._new_dict_row()
+            row.fill(x, vocabulary)
         except (struct.error, OverflowError):
             self._forget_features(added)
             wrong = next(name for name, value in x.items() if not is_number(value))
@@ -582,7 +583,7 @@ class Model:
                 f"for instance {{{f'{wrong}={x[wrong]}'!r}: 1}}."
             ) from None
         self.add_features(len(vocabulary))
-        return self._dict_row, added
+        return row, added
 
     def _forget_features(self, added: list[Hashable]) -> None:
         if added and self.features is not None:

@@ -35,7 +35,7 @@ class CycleWatch:
         state = self.model.state
         self.w, self.bias = state.w.copy(), state.bias.copy()
         self.updates, self.order, self.remembered = (
-            int(state.counters.updates), self.passes.order.copy(), self.epoch,
+            int(state.counters.updates), self.passes.order.mark(), self.epoch,
         )  # fmt: skip
 
     def proof(self) -> NDArray[np.int64] | None:
@@ -77,10 +77,11 @@ class CycleWatch:
             return None
         again = Model(model.rule, readout="vote", n_features=model.n_features, dtype=model.dtype)
         again.add_class(*model.classes)
-        np.copyto(again.state.w, self.w)
+        np.copyto(again.state.w, self.w[: again.state.w.shape[0]])  # a model that has grown has room for more features
         np.copyto(again.state.bias, self.bias)
+        order = self.passes.order.again(self.order)
         for epoch in range(self.remembered, self.epoch):
-            again.run(table, y, block.weights, self.order.whole(rows, epoch))
+            again.run(table, y, block.weights, order.whole(rows, epoch))
         added, steps = again.support.noted() if again.support is not None else (rows, self.bias)
         if np.ptp(np.abs(steps).max(axis=1)):
             return None  # steps of different sizes: not a sum of whole examples

@@ -104,7 +104,7 @@ class History:
     cycle : array or None
         How often each example (and rival class) was added on the way back to earlier weights: a proof of inseparability.
     start_norm : float
-        ‖w₀‖, the length of the starting weights.
+        ‖w₀‖, the length of the starting weights; NaN if it is not known.
     distance : float
         ‖w − w₀‖.
     steps : float
@@ -144,7 +144,7 @@ class History:
             "done": [asdict(epoch) for epoch in self.done],
             "current": asdict(self.current),
             "stopped": self.stopped,
-            "start_norm": self.start_norm,
+            "start_norm": None if math.isnan(self.start_norm) else self.start_norm,
             "steps": self.steps,
             "weighted": self.weighted,
             "mixed": self.mixed,
@@ -154,5 +154,7 @@ class History:
     def from_json(cls, saved: dict[str, Any]) -> "History":
         """Read what `to_json` gave."""
         done = [Epoch.from_json(epoch) for epoch in saved["done"]]
-        kept = {name: saved[name] for name in ("start_norm", "steps", "weighted", "mixed") if name in saved}
+        kept: dict[str, Any] = {name: saved[name] for name in ("steps", "weighted", "mixed") if name in saved}
+        start_norm = saved.get("start_norm")  # None: not known, as in files of version 0.1
+        kept["start_norm"] = math.nan if start_norm is None else start_norm
         return cls(done, Epoch.from_json(saved["current"]), saved["stopped"], **kept)

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.state import since
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.scores import predicted_classes
@@ -170,6 +169,7 @@ class BlockPasses:
         self.model, self.blocks, self.order, self.schedule = model, blocks, order, schedule
         self.weighted = False
         self.last: Block | None = None
+        self._before = 0  # examples of this epoch before the current block
         self._held_out = held_out
         self.learn: Callable[[Block, Codes], None] = self._learn_online
         self._can_repeat = can_repeat
@@ -196,9 +196,14 @@ class BlockPasses:
         model = self.model
         learned = epoch.examples  # before an interruption
         model.state.counters.loss = epoch.loss
+        weight = 0.0
         for place, block in enumerate(self.blocks()):
             self.last = block
             rows, held = self.rows(block)
+            start, weight = (
+                weight,
+                weight + (float(block.weights[rows].sum()) if block.weights.size else float(rows.size)),
+            )
             if learned >= rows.size and learned:
                 learned -= rows.size
                 continue
@@ -207,12 +212,13 @@ class BlockPasses:
             if not learned:
                 self.weighted |= block.weights.size > 0
                 epoch.unlabelled += block.codes.size - rows.size - held.size
-                epoch.weight += float(block.weights[rows].sum()) if block.weights.size else float(rows.size)
                 if held.size and not block.whole:  # this block is not read again after the epoch
                     self._judge(block, held, epoch)
-            if not self._learn_block(block, order[learned:], epoch):
+            if not self._learn_block(block, order, learned, epoch):
+                done = min(1.0, (epoch.examples - self._before) / order.size)
+                epoch.weight = start + done * (weight - start)
                 return False
-            learned = 0
+            epoch.weight, learned = weight, 0
             if held.size and block.whole:
                 self._judge(block, held, epoch)
         return True
@@ -220,21 +226,23 @@ class BlockPasses:
     def _learn_online(self, block: Block, order: Codes) -> None:
         self.model.run(block.table, block.codes, block.weights, order)
 
-    def _learn_block(self, block: Block, order: Codes, epoch: Epoch) -> bool:
-        """Learn rows of a block; False if that was interrupted before the end of the epoch."""
+    def _learn_block(self, block: Block, order: Codes, learned: int, epoch: Epoch) -> bool:
+        """Learn the rest of a block; False if that was interrupted before the end of the epoch."""
         model = self.model
+        self._before = epoch.examples - learned
         size = order.size if self._on_piece is None else PIECE
-        for start in range(0, order.size, max(1, size)):
+        for start in range(learned, order.size, max(1, size)):
             piece = order[start : start + size]
-            before = model.state.counters.copy()
+            counters = model.state.counters
+            mistakes, updates = int(counters.mistakes), int(counters.updates)
             self.learn(block, piece)
             if model.support is not None and not block.whole:
                 model.support.absorb(block.table)
-            made = since(model.state.counters, before)
+            counters = model.state.counters
             epoch.examples += piece.size
-            epoch.mistakes += int(made.mistakes)
-            epoch.updates += int(made.updates)
-            epoch.loss = float(model.state.counters.loss)
+            epoch.mistakes += int(counters.mistakes) - mistakes
+            epoch.updates += int(counters.updates) - updates
+            epoch.loss = float(counters.loss)
             if self._on_piece is not None:
                 self._on_piece(epoch.examples)
                 if asked_to_stop() and not (block.whole and start + size >= order.size):
@@ -252,6 +260,8 @@ class BlockPasses:
             return None
         right = total = 0.0
         for block in self.blocks():
+            if asked_to_stop():
+                return None
             ours, all_ = correct(self.model, block, self.rows(block)[0])
             right, total = right + ours, total + all_
         return right / total if total else None
@@ -318,6 +328,8 @@ def train(
     fresh = not history.epochs
     start = tuple(numbers.copy() for numbers in model.last()) if fresh else None
     steps = float(model.state.counters.steps)
+    if fresh:
+        model.state.counters.reach = 0.0  # of the examples of this run
     watch = (
         CycleWatch(model, passes) if cycles and fresh and model.rule.additive and not passes.schedule.by_block else None
     )
@@ -325,14 +337,14 @@ def train(
     if model.support is not None and passes.last is not None and passes.last.whole:
         model.support.absorb(passes.last.table)
     w, bias = model.last()
-    if start is not None and start[0].shape == w.shape:
+    if start is not None:
         history.start_norm = length(*start)
-        history.distance = length(w - start[0], bias - start[1])
-    elif start is not None:  # features or classes were added: they started from 0
-        history.start_norm = length(*start)
+        if start[0].shape == w.shape and start[1].shape == bias.shape:
+            history.distance = length(w - start[0], bias - start[1])
+        elif history.start_norm > 0.0:  # a new class has changed what the starting weights mean
+            history.start_norm = math.nan
+    if start is None or start[0].shape != w.shape or start[1].shape != bias.shape:
         history.distance = length(w, bias) if history.start_norm == 0.0 else math.inf
-    elif history.start_norm == 0.0:
-        history.distance = length(w, bias)
     history.steps += float(model.state.counters.steps) - steps
     history.weighted |= passes.weighted
     return history

@@ -123,11 +123,16 @@ class VisitingOrder:
         self._rng = random_state(seed)
         self._next = 0
 
-    def copy(self) -> "VisitingOrder":
-        """The same order from here on, drawn from a generator of its own."""
+    def mark(self) -> tuple[Any, int]:
+        """The present place, for `again`."""
+        return self._rng.get_state(), self._next
+
+    def again(self, mark: tuple[Any, int]) -> "VisitingOrder":
+        """The same order from a mark on, drawn from a generator of its own."""
         made = copy.copy(self)
-        made._rng = np.random.RandomState()
-        made._rng.set_state(self._rng.get_state())
+        made._rng = np.random.RandomState(0)
+        made._rng.set_state(mark[0])
+        made._next = mark[1]
         return made
 
     def whole(self, rows: Codes, epoch: int) -> Codes:
@@ -174,8 +179,9 @@ class _Progress:
     best_readout: float = -math.inf
     waiting: int = 0
 
-    def note(self, merit: float, tol: float) -> None:
-        self.waiting = 0 if merit > self.best + tol else self.waiting + 1
+    def note(self, merit: float, tol: float, inclusive: bool) -> None:
+        improved = merit >= self.best + tol if inclusive else merit > self.best + tol
+        self.waiting = 0 if improved else self.waiting + 1
         self.best = max(self.best, merit)
 
     def note_readout(self, accuracy: float | None, tol: float) -> None:
@@ -194,7 +200,8 @@ class StopRule:
     history : History
         The epochs so far: those of an interrupted run count.
     merit : callable, default=None
-        How good an epoch was; the negative mean loss by default. A held-out accuracy takes its place.
+        How good an epoch was; the negative mean loss by default. A held-out accuracy takes its place. By `merit` an
+        improvement of exactly `tol` is enough.
     """
 
     def __init__(self, schedule: Schedule, history: History, merit: Callable[[Epoch], float] | None = None) -> None:
@@ -209,12 +216,14 @@ class StopRule:
         progress, tol = self._progress[held_out is not None], self.schedule.tol
         if tol is not None:
             merit = held_out if held_out is not None else self._merit(epoch) if self._merit else -epoch.mean_loss
-            progress.note(merit, tol)
+            progress.note(merit, tol, inclusive=held_out is None and self._merit is not None)
             progress.note_readout(epoch.readout_accuracy, tol)
         return progress
 
     def reason(self, history: History) -> str:
         """Why no further epoch is needed; empty if one is."""
+        if history.stopped == "cycle" and self.schedule.tol is None:
+            return "cycle"
         if not history.done or history.current.examples:
             return ""
         epoch, schedule = history.done[-1], self.schedule
