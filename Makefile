@@ -44,11 +44,12 @@ test: $(VENV)/.dev  ## all tests; as root on Debian, installs Chromium and Postg
 fast: $(VENV)/.dev  ## the quick tests, with a tenth of the random examples, in under a minute
 	@ROSENBLATT_TESTS=fast $(BIN)/pytest $(PROCESSES) -n 2 -m "not slow" $(ARGS)
 
-lint: $(VENV)/.dev  ## style, types and the direction of imports
+lint: $(VENV)/.dev  ## style, types, the direction of imports and the number of files of a fit
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/files_of_a_fit.py --at-most 18
 
 docs: $(VENV)/.docs  ## the documentation, in build/docs
 	@$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs $(ARGS)

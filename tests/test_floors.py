@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import rosenblatt
 
 PACKAGE = Path(rosenblatt.__file__).parent
@@ -80,11 +78,3 @@ def test_no_module_imports_through_the_package():
                 names = [name.name for name in node.names if not (PACKAGE / name.name).is_dir() or name.name == "trace"]
             found += [(str(path.relative_to(PACKAGE)), name) for name in names]
     assert found == []
-
-
-@pytest.mark.slow
-def test_a_dense_fit_passes_through_few_files():
-    """Someone who follows a row through the source opens at most 18 files, generated ones included."""
-    command = [sys.executable, "tools/files_of_a_fit.py", "--at-most", "18"]
-    done = subprocess.run(command, cwd=PACKAGE.parent.parent, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -81,11 +81,11 @@ def run_epochs(
     Parameters
     ----------
     passes : Passes
-        What an epoch is.
+        Runs one epoch.
     schedule : Schedule
         When to stop.
     history : History
-        The epochs so far; that of an interrupted run makes training go on where it stopped.
+        The epochs so far; with that of an interrupted run, training continues where it stopped.
     watch : CycleWatch, default=None
         Notices when the weights return to earlier ones.
     merit : callable, default=None
@@ -339,12 +339,12 @@ def train(
     w, bias = model.last()
     if start is not None:
         history.start_norm = length(*start)
-        if start[0].shape == w.shape and start[1].shape == bias.shape:
-            history.distance = length(w - start[0], bias - start[1])
-        elif history.start_norm > 0.0:  # a new class has changed what the starting weights mean
-            history.start_norm = math.nan
-    if start is None or start[0].shape != w.shape or start[1].shape != bias.shape:
-        history.distance = length(w, bias) if history.start_norm == 0.0 else math.inf
+    if start is not None and start[0].shape == w.shape and start[1].shape == bias.shape:
+        history.distance = length(w - start[0], bias - start[1])
+    elif history.start_norm == 0.0:
+        history.distance = length(w, bias)
+    else:  # a new class has changed the meaning of the starting weights, or they are not known
+        history.start_norm, history.distance = math.nan, math.inf
     history.steps += float(model.state.counters.steps) - steps
     history.weighted |= passes.weighted
     return history
