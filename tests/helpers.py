@@ -17,7 +17,14 @@ from hypothesis.extra.numpy import arrays
 
 import rosenblatt as rb
 from rosenblatt import learners
+from rosenblatt.engine import jit
 from tests import oracles
+
+
+def compiled_loops(folder):
+    """Fill a cache folder with the loops that are compiled already, without the rules."""
+    shutil.copytree(jit.cache_folder(), folder / jit.VERSION, ignore=shutil.ignore_patterns("rule_*", "*.tmp"))
+
 
 FAST = os.environ.get("ROSENBLATT_TESTS") == "fast"
 """Whether this is `make fast`, which runs a tenth of the random examples."""

@@ -21,6 +21,15 @@ def portable(learner):
     return {name: case for name, case in cases(learner).items() if case.portable}
 
 
+def quick(learner):
+    """The same without types for which loops would be compiled only here; `tools/compare_bits.py` runs all cases."""
+    return {
+        name: case
+        for name, case in portable(learner).items()
+        if learner == "Perceptron" or (case.rows != "csr64" and (case.rows, case.dtype) != ("csr", "float32"))
+    }
+
+
 @pytest.fixture(scope="module")
 def stored():
     return json.loads(FILE.read_text(encoding="utf-8"))
@@ -34,11 +43,11 @@ def test_every_learner_has_records(stored):
 
 @pytest.mark.parametrize("learner", [*LEARNERS, *OWN_RULES])
 def test_training_gives_the_same_bits_as_before(learner, stored):
-    now = {name: record(learner, case) for name, case in portable(learner).items()}
-    assert list(now) == list(stored[learner]), "bits.json has other cases"
+    assert list(portable(learner)) == list(stored[learner]), "bits.json has other cases"
+    now = {name: record(learner, case) for name, case in quick(learner).items()}
     differences = {
         name: {key: (before[key], now[name].get(key)) for key in before if before[key] != now[name].get(key)}
-        for name, before in stored[learner].items()
+        for name, before in stored[learner].items() if name in now
     }  # fmt: skip
     assert not any(differences.values()), f"each value as (before, now): {differences}"
 

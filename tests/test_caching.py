@@ -16,6 +16,7 @@ import rosenblatt
 from rosenblatt.engine import codegen, jit
 from rosenblatt.engine.loop import passes_of
 from rosenblatt.learners import arow, parallel_perceptron, perceptron, romma
+from tests.helpers import compiled_loops
 
 ROOT = Path(__file__).parent.parent
 
@@ -75,27 +76,19 @@ def fits(folder, *names):
     return done.stdout.splitlines()
 
 
-@pytest.fixture(scope="module")
-def first_fit(tmp_path_factory):
-    """A folder with the compiled code of one fit, and its weights."""
-    folder = tmp_path_factory.mktemp("compiled")
-    return folder, fits(folder, "Perceptron:float64")
-
-
 @pytest.mark.slow
-def test_a_process_finds_the_rules_that_other_processes_compiled(first_fit):
-    """Two rules of one kind, and one of another."""
-    folder, alone = first_fit
-    others = ("MarginPerceptron:float64", "AROW:float64")
-    alone = alone + [weights for rule in others for weights in fits(folder, rule)]
+def test_a_process_finds_the_rules_that_other_processes_compiled(tmp_path):
+    """Two rules of one kind, and one of another. The loops are those of this process, so that only rules are compiled."""
+    compiled_loops(tmp_path)
+    rules = ("Perceptron:float64", "MarginPerceptron:float64", "AROW:float64")
+    alone = [weights for rule in rules for weights in fits(tmp_path, rule)]
     assert len(set(alone)) == 3
-    assert fits(folder, "Perceptron:float64", *others) == alone
+    assert len(list(tmp_path.rglob("rule_step_*.py"))) == 3
+    assert fits(tmp_path, *rules) == alone
 
 
 @pytest.mark.slow
-def test_code_cached_for_other_types_is_not_run(first_fit, tmp_path):
-    tmp_path = shutil.copytree(first_fit[0], tmp_path / "copy")
-
+def test_code_cached_for_other_types_is_not_run(tmp_path):
     def run():
         return fits(tmp_path, "Perceptron:float32", "Perceptron:float64")
 

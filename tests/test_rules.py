@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import rosenblatt as rb
 from tests import user_rules
-from tests.helpers import assert_same_model, blobs, csr, differences, memory
+from tests.helpers import assert_same_model, blobs, compiled_loops, csr, differences, memory
 
 PAIRS = {
     "Plain": (user_rules.Plain(eta0=0.3), rb.Perceptron(eta0=0.3)),
@@ -217,6 +217,7 @@ def test_a_rule_is_cached_on_disk_across_processes(tmp_path):
     (folder / "my_rules.py").write_text(RULE)
     (folder / "helper.py").write_text("def half():\n    return 0.5\n")
     environment = os.environ | {"ROSENBLATT_CACHE_DIR": str(tmp_path / "cache")}
+    compiled_loops(tmp_path / "cache")
 
     def run():
         done = subprocess.run(
@@ -226,7 +227,7 @@ def test_a_rule_is_cached_on_disk_across_processes(tmp_path):
         return json.loads(done.stdout)
 
     hits, misses, coef, path = run()
-    assert (hits, misses > 0) == (0, True), "the first process compiles the rule and a loop"
+    assert hits == 0, "the first process compiles the rule"
     assert path.startswith(str(tmp_path / "cache"))
     hits, misses, again, same_path = run()
     assert (hits, misses) == (1, 0), "the second does not"
