@@ -7,8 +7,10 @@ from hypothesis import settings
 
 from tests.helpers import AVERAGED, FAST, LOOPS
 
-# The first call of a kernel compiles it, so the time of a single example is meaningless.
-settings.register_profile("rosenblatt", deadline=None, max_examples=10 if FAST else 100)
+# The first call of a kernel compiles it, so the time of a single example is meaningless. The same code runs the same examples;
+# `--hypothesis-profile explore` draws new ones.
+settings.register_profile("rosenblatt", deadline=None, max_examples=10 if FAST else 100, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=100, print_blob=True)
 settings.load_profile("rosenblatt")
 
 LATE = ("lab", "cli", "dask", "serve")

@@ -63,6 +63,8 @@ class Run:
     """(weights after the example, weight of the example)"""
     epoch_ends: list = field(default_factory=list)
     """The weights before the first epoch and after each."""
+    closest: float = math.inf
+    """Smallest margin of a nonzero weight vector, relative to the terms that it sums: rounding decides near 0."""
 
     def average(self):
         return sum(c * W for W, c in self.after) / sum(c for _, c in self.after)
@@ -280,6 +282,9 @@ def learn_second_order(
                     for k in order:
                         total += share[k] * share[k] * variances[k]
                     asked = [(k, share[k], s[true] - s[rival], wrong, total) for k in order]
+            size_of_terms = float(np.abs(run.W * z).sum())
+            if size_of_terms > 0:
+                run.closest = min(run.closest, *(abs(margin) / size_of_terms for _, _, margin, _, _ in asked))
             moved = False
             for k, sign, margin, own_wrong, variance in asked:
                 alpha, beta = step(margin, own_wrong, variance, c) if variance > 0 else (0.0, 0.0)

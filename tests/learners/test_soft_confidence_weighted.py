@@ -45,7 +45,8 @@ def test_sample_weights_and_starting_weights(variant, problem, sparse):
     rule = oracles.soft_confidence_weighted(variant, 0.5, 0.9)
     run = followed(model, rule, problem, oracles.learn_second_order)
     np.testing.assert_allclose(last_weights(model), run.W, rtol=1e-8, atol=1e-10)
-    assert model.mistakes_ == run.mistakes
+    if run.closest > 1e-9:  # otherwise rounding may decide whether a score of 0 is a mistake
+        assert model.mistakes_ == run.mistakes
 
 
 @EACH
