@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -120,24 +121,29 @@ class VisitingOrder:
 
     def __init__(self, shuffle: bool | str = True, seed: Any = 0) -> None:
         self.shuffle, self.seed = shuffle, seed
-        self._rng = random_state(seed)
+        self._rng = random_state(seed) if shuffle else None
+        self._repeatable = isinstance(seed, int)
         self._next = 0
 
     def mark(self) -> tuple[Any, int]:
         """The present place, for `again`."""
-        return self._rng.get_state(), self._next
+        return (None if self._rng is None or self._repeatable else self._rng.get_state()), self._next
 
     def again(self, mark: tuple[Any, int]) -> "VisitingOrder":
         """The same order from a mark on, drawn from a generator of its own."""
         made = copy.copy(self)
-        made._rng = np.random.RandomState(0)
-        made._rng.set_state(mark[0])
         made._next = mark[1]
+        if self._rng is not None:
+            made._rng = np.random.RandomState(0)
+            if self._repeatable:
+                made._next = sys.maxsize  # the next call of `whole` draws all orders from the first on again
+            else:
+                made._rng.set_state(mark[0])
         return made
 
     def whole(self, rows: Codes, epoch: int) -> Codes:
         """The order of these rows, which are all there are, in the epoch of this number (from 0)."""
-        if not self.shuffle:
+        if self._rng is None:
             return rows
         if epoch < self._next:
             self._rng, self._next = random_state(self.seed), 0
