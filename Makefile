@@ -39,6 +39,7 @@ test: $(VENV)/.dev  ## all tests; as root on Debian, installs Chromium and Postg
 	@command -v chromium >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
 		{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update --quiet --quiet && \
 		DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet chromium postgresql >/dev/null; } || true
+	@$(BIN)/python -m rosenblatt.aot || true
 	@$(BIN)/pytest $(PROCESSES) -n 3 $(ARGS)
 
 fast: $(VENV)/.dev  ## the quick tests, with a tenth of the random examples, in under a minute
@@ -78,7 +79,7 @@ $(VENV)/.made:
 # Python compiles modules on import; compiling everything at installation would take longer than the demo.
 $(VENV)/.base: pyproject.toml | $(VENV)/.made
 	@echo "Installing rosenblatt into $(VENV); the first time takes a minute" >&2
-	@$(PIP) install --no-compile --editable '.[plots]'
+	@$(PIP) install --no-compile --editable '.[plots,rules]'
 	@touch $@
 
 $(VENV)/.dev $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.made

@@ -1,6 +1,7 @@
 """Run benchmarks, print them as tables, save them as JSON, and generate the page of the documentation.
 
-Without a name all benchmarks run, and each group is saved in benchmarks/results; `page` only writes docs/benchmarks.md.
+Without a name all benchmarks run, and each group is saved in benchmarks/results, in the folder of this kind of machine; `page`
+only writes docs/benchmarks.md.
 """
 
 import argparse
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, core, files, page, peers, proofs, scaling
+from . import commands, core, files, machines, page, peers, proofs, scaling
 from .harness import Options, Row, environment, show, write
 
 GROUPS = {
@@ -21,7 +22,6 @@ GROUPS = {
     "scaling": scaling.BENCHMARKS,
 }
 BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.items()}
-FOLDER = Path(__file__).parent / "results"
 
 
 def about(run: object) -> str:
@@ -51,7 +51,7 @@ def main() -> None:
         "--output",
         type=Path,
         metavar="FILE.json",
-        help="file for the results; by default only whole groups are saved, in benchmarks/results",
+        help="file for the results; by default only whole groups are saved, in the folder of this kind of machine",
     )
     chosen = parser.parse_args()
     if chosen.names == ["page"]:
@@ -73,7 +73,7 @@ def main() -> None:
     else:
         rows = []
         for group in chosen.names or GROUPS:
-            target = None if options.quick else FOLDER / f"{group}.json"
+            target = None if options.quick else machines.folder() / f"{group}.json"
             rows += _run(console, options, list(GROUPS[group]), target, keep_parts=False)
         if not options.quick:
             page.write()
@@ -95,7 +95,7 @@ def _run(console: Console, options: Options, names: list[str], output: Path | No
     setting = environment(options)
     setting["about"] = {name: about(BENCHMARKS[name]) for name in names}
     machine = setting["machine"]
-    console.print(f"{machine['cpu']}, {machine['cores']} cores, load {machine['load_at_start']}")
+    console.print(f"{machine['kind']}: {machine['cpu']}, {machine['cores']} cores, load {machine['load_at_start']}")
     rows: list[Row] = []
     try:
         for name in names:

@@ -15,8 +15,9 @@ from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
 import rosenblatt
+from rosenblatt.model.matrix import Table
 
-from . import data
+from . import bare, data
 from .harness import SMALLER, Options, Row, compare, measure
 
 EPOCHS = 5
@@ -49,21 +50,41 @@ def repeat(work: Callable[[], Any], times: int) -> None:
         work()
 
 
+def looping(X: Any, y: Any) -> Callable[[], int]:
+    """The epochs of a fit without all that is before and after them; returns the number of mistakes."""
+    table, codes, order = Table(X), y.astype(np.int64), np.arange(X.shape[0])
+    no_weight = np.zeros(0)
+
+    def loop() -> int:
+        model = rosenblatt.Perceptron()._new_model(X.shape[1], table.dtype)
+        model.add_class(0, 1)
+        for _ in range(EPOCHS):
+            model.run(table, codes, no_weight, order)
+        return int(model.state.counters.mistakes)
+
+    return loop
+
+
 def dense(options: Options) -> Iterator[Row]:
     """Dense rows in order, compared with the speed of reading X and with scikit-learn."""
-    for rows, features, of_reading, times_faster in ((200_000, 100, 0.6, 2.5), (50_000, 784, 0.75, 3.0)):
+    for rows, features, times_faster in ((200_000, 100, 2.5), (50_000, 784, 3.0)):
         X, y = data.dense(options.size(rows), features)
         what = f"{X.shape[0]:,}×{features} float64, {EPOCHS} epochs"
-        yield compare(
-            f"{what}, of the speed of reading",
-            fitting(rosenblatt.Perceptron, X, y),
-            functools.partial(repeat, X.sum, EPOCHS),
-            options,
-            bar=of_reading,
-            ours="Perceptron",
-            peer=f"X.sum() {EPOCHS} times",
-            note=f"{EPOCHS * X.nbytes / 1e9:.2f} GB are read",
-        )
+        try:
+            reading = bare.reading(X, EPOCHS)
+        except bare.NoCompilerError as error:
+            yield Row(f"{what}, of the speed of reading", note=str(error))
+        else:
+            yield compare(
+                f"{what}, of the speed of reading",
+                fitting(rosenblatt.Perceptron, X, y),
+                reading,
+                options,
+                bar=0.95,
+                ours="Perceptron",
+                peer=f"bare C, X read {EPOCHS} times",
+                note=f"{EPOCHS * X.nbytes / 1e9:.2f} GB are read",
+            )
         yield against_sklearn(what, X, y, options, times_faster)
 
 
@@ -76,11 +97,34 @@ def shuffled(options: Options) -> Iterator[Row]:
 
 
 def sparse(options: Options) -> Iterator[Row]:
-    """CSR rows."""
+    """CSR rows, compared with bare loops in C and with scikit-learn."""
     X, y = data.sparse(options.size(200_000), 75, 50_000)
     what = f"{X.shape[0]:,}×{X.shape[1]:,} CSR, 75 non-zeros, {EPOCHS} epochs"
-    yield against_sklearn(what, X, y, options, 1.5)
-    yield against_sklearn(f"{what}, shuffled", X, y, options, None, shuffle=True, random_state=0)
+    yield from against_bare(what, X, y, options)
+    yield against_sklearn(what, X, y, options, 1.3)
+    yield against_sklearn(f"{what}, shuffled", X, y, options, 1.4, shuffle=True, random_state=0)
+
+
+def against_bare(what: str, X: Any, y: Any, options: Options) -> Iterator[Row]:
+    """The loop, and a whole fit, compared with the epochs in C."""
+    try:
+        one_sum, eight = (bare.training(f"epoch_{name}", X, y, EPOCHS) for name in ("one_sum", "eight_slots"))
+    except bare.NoCompilerError as error:
+        yield Row(f"{what}, a bare loop in C", note=str(error))
+        return
+    loop = looping(X, y)
+    mistakes, others = loop(), eight()
+    if mistakes != others:
+        raise RuntimeError(f"the loop made {mistakes} mistakes and bare.c, which adds in the same order, {others}")
+    note = f"{mistakes:,} mistakes; with one sum {one_sum():,}"
+    for ours, work, peer, bare_loop, bar in (
+        ("the loop of Perceptron", loop, "bare C, one running sum", one_sum, 1.1),
+        ("the loop of Perceptron", loop, "bare C, eight sums by index", eight, 1.1),
+        ("Perceptron, whole fit", fitting(rosenblatt.Perceptron, X, y), "bare C, one running sum", one_sum, None),
+    ):
+        yield compare(
+            f"{what}, of a bare loop", work, bare_loop, options, bar=bar, kind=SMALLER, ours=ours, peer=peer, note=note
+        )
 
 
 def classes(options: Options) -> Iterator[Row]:
@@ -108,6 +152,31 @@ def classes(options: Options) -> Iterator[Row]:
             peer="sklearn, n_jobs=-1",
         )
         yield row
+
+
+def jobs(options: Options) -> Iterator[Row]:
+    """Predictions in threads on all cores, compared with one thread."""
+    rng = np.random.default_rng(0)
+    digits = rng.random((options.size(60_000), 784)) * (rng.random((options.size(60_000), 784)) < 0.2)
+    sets: list[tuple[str, Any, Any]] = [
+        ("dense", *data.dense(options.size(200_000), 100)),
+        ("CSR", *data.sparse(options.size(200_000), 75, 50_000)),
+        ("dense, 10 classes", digits, rng.integers(0, 10, len(digits))),
+        ("CSR, 10 classes", csr_matrix(digits), rng.integers(0, 10, len(digits))),
+    ]
+    for form, X, y in sets:
+        one = rosenblatt.Perceptron(max_iter=1, tol=None, n_jobs=1).fit(X, y)
+        every = rosenblatt.Perceptron(max_iter=1, tol=None, n_jobs=-1).fit(X, y)
+        if (one.decision_function(X) != every.decision_function(X)).any():
+            raise RuntimeError("the scores depend on n_jobs")
+        yield compare(
+            f"predict {X.shape[0]:,}×{X.shape[1]:,} {form}",
+            functools.partial(every.predict, X),
+            functools.partial(one.predict, X),
+            options,
+            ours="Perceptron, n_jobs=-1",
+            peer="Perceptron (ours), n_jobs=1",
+        )
 
 
 def averaged(options: Options) -> Iterator[Row]:
@@ -231,12 +300,12 @@ def rule(options: Options) -> Iterator[Row]:
 
 
 def passive_aggressive(options: Options) -> Iterator[Row]:
-    """PA-I, for information."""
-    sets: list[tuple[str, Any, Any]] = [
-        ("dense", *data.dense(options.size(200_000), 100)),
-        ("CSR", *data.sparse(options.size(200_000), 75, 50_000)),
+    """PA-I."""
+    sets: list[tuple[str, Any, Any, float | None]] = [
+        ("dense", *data.dense(options.size(200_000), 100), None),
+        ("CSR", *data.sparse(options.size(200_000), 75, 50_000), 1.3),
     ]
-    for form, X, y in sets:
+    for form, X, y, bar in sets:
         ours = fitting(rosenblatt.PassiveAggressive, X, y)
         peer = fitting(
             sklearn.linear_model.SGDClassifier, X, y, loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0
@@ -246,6 +315,7 @@ def passive_aggressive(options: Options) -> Iterator[Row]:
             ours,
             peer,
             options,
+            bar=bar,
             ours="PassiveAggressive",
             peer="sklearn SGDClassifier pa1",
             note=f"training accuracy {ours().score(X, y):.4f} and {peer().score(X, y):.4f}",
@@ -262,7 +332,7 @@ def fresh(task: str, library: str, kind: str, rows: int) -> dict[str, float]:
 
 
 def first_fit(options: Options) -> Iterator[Row]:
-    """The first fit of a process with compiled code on disk, without imports."""
+    """The first fit of a process with compiled code on disk, after the imports; and both together."""
     for kind in ("dense", "csr", "classes"):
         answers: list[dict[str, float]] = []
 
@@ -278,7 +348,7 @@ def first_fit(options: Options) -> Iterator[Row]:
             ours,
             peer,
             options,
-            bar=0.3,
+            bar=0.015,
             bar_unit="s",
             kind=SMALLER,
             ours="Perceptron",
@@ -287,11 +357,25 @@ def first_fit(options: Options) -> Iterator[Row]:
         imports, cpu, others = (
             np.median([answer[key] for answer in answers[1:]]) for key in ("imports", "cpu", "extensions")
         )
-        row.note = (
-            f"{cpu * 1e3:.1f} ms by CPU time; {others * 1e3:.0f} ms of it to load what other packages that happen to be "
-            f"installed add to Numba; the imports before it take {imports:.2f} s"
-        )
+        row.note = f"{cpu * 1e3:.1f} ms by CPU time; the imports before it take {imports:.2f} s"
+        if others:
+            row.note += f"; {others * 1e3:.0f} ms to load what other installed packages add to Numba"
         yield row
+
+    def whole(library: str) -> float:
+        answer = fresh("first-fit", library, "dense", 1000)
+        return answer["imports"] + answer["first"]
+
+    yield measure(
+        "imports and first fit, 1,000×20 dense",
+        functools.partial(whole, "ours"),
+        functools.partial(whole, "scikit-learn"),
+        options,
+        bar=1.0,
+        kind=SMALLER,
+        ours="Perceptron",
+        peer="sklearn Perceptron",
+    )
 
 
 def memory(options: Options) -> Iterator[Row]:
@@ -328,6 +412,7 @@ BENCHMARKS: dict[str, Callable[[Options], Iterator[Row]]] = {
     "shuffled": shuffled,
     "sparse": sparse,
     "classes": classes,
+    "jobs": jobs,
     "averaged": averaged,
     "voted": voted,
     "one-by-one": one_by_one,

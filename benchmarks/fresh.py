@@ -7,6 +7,7 @@ Prints one JSON object. Run by the benchmarks `first-fit` and `memory`.
 
 import argparse
 import json
+import sys
 import time
 from typing import Any
 
@@ -15,18 +16,24 @@ from .peak_memory import peak
 started = time.perf_counter()
 
 import numpy as np  # noqa: E402 - the imports are timed
-import scipy.sparse  # noqa: E402
-import sklearn.linear_model  # noqa: E402
-from numba.core import entrypoints  # noqa: E402
 
 
 def learner(library: str) -> Any:
-    """The perceptron class of a library."""
+    """The perceptron class of a library; imports only that library."""
     if library == "ours":
         from rosenblatt import Perceptron
 
         return Perceptron
-    return sklearn.linear_model.Perceptron
+    from sklearn.linear_model import Perceptron as Peer
+
+    return Peer
+
+
+def csr(parts: Any, **options: Any) -> Any:
+    """A CSR matrix of SciPy, which neither library needs for dense rows."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix(parts, **options)
 
 
 def fit(make: Any, X: Any, y: Any) -> None:
@@ -43,11 +50,14 @@ def first_fit(make: Any, kind: str, rows: int) -> dict[str, float]:
     X: Any = rng.standard_normal((rows, 20))
     y = rng.integers(0, 10 if kind == "classes" else 2, rows)
     if kind == "csr":
-        X = scipy.sparse.csr_matrix(X)
+        X = csr(X)
     start, start_cpu = time.perf_counter(), time.process_time()
-    if make.__module__.startswith("rosenblatt"):
+    extensions = 0.0
+    if "numba" in sys.modules:
+        from numba.core import entrypoints
+
         entrypoints.init_all()
-    extensions = time.perf_counter() - start
+        extensions = time.perf_counter() - start
     fit(make, X, y)
     first, cpu = time.perf_counter() - start, time.process_time() - start_cpu
     return {"imports": imports, "first": first, "cpu": cpu, "extensions": extensions}
@@ -65,7 +75,7 @@ def memory(make: Any, kind: str, rows: int) -> dict[str, float]:
         indices = np.empty((rows, columns), np.int32)
         indices[:] = 7 * np.arange(columns, dtype=np.int32)
         boundaries = np.arange(0, rows * columns + 1, columns, dtype=np.int32)
-        X = scipy.sparse.csr_matrix((values.ravel(), indices.ravel(), boundaries), shape=(rows, 7 * columns))
+        X = csr((values.ravel(), indices.ravel(), boundaries), shape=(rows, 7 * columns))
     y = rng.integers(0, 10 if kind == "classes" else 2, rows)
     fit(make, X[:100], y[:100])  # loads the code, or compiles it if it is not cached
     before = peak()

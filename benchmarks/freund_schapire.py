@@ -38,7 +38,7 @@ from rosenblatt.dual.online import TILE
 from rosenblatt.dual.readouts import coefficients, decide, linear_scores, norms
 from rosenblatt.dual.rows import Block
 from rosenblatt.dual.training import BLOCK_SIZE, Epochs
-from rosenblatt.engine.dual import OnZero, Scheme
+from rosenblatt.engine.conventions import OnZero, Scheme
 from rosenblatt.model.scores import predicted_classes
 
 # Y. Freund, R. E. Schapire, "Large margin classification using the perceptron algorithm", Machine Learning 37, 1999.

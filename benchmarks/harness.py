@@ -26,6 +26,8 @@ from rich.table import Table
 
 import rosenblatt
 
+from . import machines
+
 FASTER, SMALLER = "peer / ours", "ours / peer"
 """Kinds of ratios: times as fast as the peer (the bar is a minimum), or times as much as the peer (a maximum)."""
 
@@ -151,7 +153,8 @@ def environment(options: Options) -> dict[str, Any]:
         "repeats": options.repeats,
         "quick": options.quick,
         "machine": {
-            "cpu": _cpu(),
+            "kind": machines.kind(),
+            "cpu": machines.cpu(),
             "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
             "system": platform.platform(),
             "load_at_start": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
@@ -167,15 +170,6 @@ def _command(arguments: list[str]) -> str:
     """The command line without folders of this machine."""
     shown = [Path(argument).name if os.sep in argument else argument for argument in arguments]
     return " ".join(["python -m benchmarks", *shown])
-
-
-def _cpu() -> str:
-    listing = Path("/proc/cpuinfo")
-    if listing.exists():
-        for line in listing.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor()
 
 
 def _version(name: str) -> str | None:

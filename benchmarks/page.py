@@ -1,13 +1,15 @@
 """Generate docs/benchmarks.md from benchmarks/results: python -m benchmarks page."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from . import machines
 from .harness import FASTER, amount
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = machines.RESULTS
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 TITLES = {
@@ -18,7 +20,6 @@ TITLES = {
     "proofs": "Certificates",
     "scaling": "On a Dask cluster",
 }
-OTHERS = ("accuracy", "libol", "freund_schapire", "service")
 EDGE = 0.05
 """Ratios this close to 1 count as equal."""
 SAME = 0.001
@@ -28,9 +29,12 @@ HEAD = """<!-- Made by `python -m benchmarks page` from benchmarks/results; do n
 
 # Benchmarks
 
-All numbers on this page, with the single measurements, are in `benchmarks/results/*.json`. The page is generated from these
-files, and a test fails if the two differ. `make bench` measures again and rewrites both. With `make bench DATA=folder` it uses
-the real data sets in a folder; without it, some are replaced by generated rows. To run one group: `python -m benchmarks peers`.
+All numbers on this page, with the single measurements, are in `benchmarks/results`. The page is generated from these files, and
+a test fails if the two differ. `make bench` measures again and rewrites both. With `make bench DATA=folder` it uses the real data
+sets in a folder; without it, some are replaced by generated rows. To run one group: `python -m benchmarks peers`.
+
+**Machines.** What is fast on one kind of processor can be slow on another, so each kind of machine has a folder of results of its
+own and a column in the tables below: a run replaces only the results of its own kind.
 
 **Method.** This library and the peer run alternately in one process, so that other load on the machine affects both. Each pair
 gives one ratio; the tables show the median ratio and its quartiles. *2× as fast* means that the peer takes twice as long; below
@@ -50,17 +54,26 @@ NOT_MEASURED = """## Not measured
 """
 
 
+Sets = dict[str, Any]
+"""One thing for each kind of machine: a file of results, or a row."""
+
+
 def make() -> str:
     """The whole page."""
-    kept = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))}
-    groups = {name: kept[name] for name in [*TITLES, *kept] if name in kept and name not in OTHERS}
-    parts = [HEAD, _balance(groups), *("\n".join(_group(name, group)) for name, group in groups.items())]
-    if "service" in kept:
-        parts.append("\n".join(_service(kept["service"])))
-    if "libol" in kept:
-        parts.append("\n".join(_libol(kept["libol"])))
-    if "freund_schapire" in kept:
-        parts.append("\n".join(_freund_schapire(kept["freund_schapire"])))
+    kinds = machines.kept(RESULTS)
+    parts = [HEAD, *_balances(kinds)]
+    names = dict.fromkeys([*TITLES, *(name for files in kinds.values() for name in files if name != "service")])
+    for name in names:
+        sets = {kind: files[name] for kind, files in kinds.items() if name in files}
+        if sets:
+            parts.append("\n".join(_group(name, sets)))
+    served = {kind: files["service"] for kind, files in kinds.items() if "service" in files}
+    if served:
+        parts.append("\n".join(_service(served)))
+    for name, section in (("libol", _libol), ("freund_schapire", _freund_schapire)):
+        path = RESULTS / f"{name}.json"
+        if path.exists():
+            parts.append("\n".join(section(json.loads(path.read_text(encoding="utf-8")))))
     return "\n".join([*parts, NOT_MEASURED])
 
 
@@ -73,9 +86,17 @@ def write() -> None:
 # ---- wins and losses ----
 
 
-def _balance(groups: dict[str, Any]) -> str:
+def _balances(kinds: dict[str, Sets]) -> Iterator[str]:
+    yield "## Wins and losses\n"
+    for kind, files in kinds.items():
+        yield f"### {kind}\n"
+        yield _balance(row for name, group in files.items() if name != "service" for row in group["rows"])
+    yield REMARKS
+
+
+def _balance(every: Iterable[dict[str, Any]]) -> str:
     """The numbers of rows where we are faster or slower, and every row where a peer is better or a bar is missed."""
-    rows = [row for group in groups.values() for row in group["rows"] if row["ratio"] is not None]
+    rows = [row for row in every if row["ratio"] is not None]
     timed = [row for row in rows if row["unit"].startswith("s") and _is_foreign(row)]
     speeds = [_speed(row) for row in timed]
     ahead, behind = sum(speed > 1 + EDGE for speed in speeds), sum(speed < 1 - EDGE for speed in speeds)
@@ -86,7 +107,6 @@ def _balance(groups: dict[str, Any]) -> str:
     slower = [(row, speed) for row, speed in zip(timed, speeds, strict=True) if speed < 1 - EDGE]
     missed = [row for row in judged if not row["met"]]
     return "\n".join([
-        "## Wins and losses\n",
         f"- Of {len(timed)} timings we are faster in {ahead}, slower in {behind}; the others within {EDGE:.0%}.",
         f"- Of {len(scored)} pairs of models ours is better in {len(better)}, worse in {len(worse)}; the others within {SAME:g}.",
         f"- Of our {len(judged)} goals {len(judged) - len(missed)} are met.",
@@ -99,7 +119,7 @@ def _balance(groups: dict[str, Any]) -> str:
         *_listed("Missed goals", (
             f"{row['what']}, {row['ours']} compared with {row['peer']}: {_reached(row)}, goal {_bar(row)}" for row in missed
         )),
-        f"\n{REMARKS}",
+        "",
     ])  # fmt: skip
 
 
@@ -126,60 +146,88 @@ def _reached(row: dict[str, Any]) -> str:
 # ---- a group ----
 
 
-def _group(name: str, kept: dict[str, Any]) -> Iterator[str]:
+def _group(name: str, sets: Sets) -> Iterator[str]:
     yield f"## {TITLES.get(name, name.capitalize())}\n"
-    yield from _setting(kept)
-    benchmarks: dict[str, list[dict[str, Any]]] = {}
-    for row in kept["rows"]:
-        benchmarks.setdefault(row["benchmark"], []).append(row)
+    for kind, kept in sets.items():
+        yield from _setting(kept, kind)
+    benchmarks: dict[str, dict[tuple[str, ...], Sets]] = {}  # by name and by what is compared: the row of each kind
+    for kind, kept in sets.items():
+        seen: Counter[tuple[str, ...]] = Counter()  # some rows differ only in the one above them
+        for row in kept["rows"]:
+            key = (row["benchmark"], row["what"], row["ours"], row["peer"])
+            seen[key] += 1
+            benchmarks.setdefault(row["benchmark"], {}).setdefault((*key, str(seen[key])), {})[kind] = row
     for benchmark, rows in benchmarks.items():
         yield f"### {benchmark}\n"
+        yield from (f"{about}\n" for about in dict.fromkeys(_abouts(benchmark, sets)))
+        measured = [
+            {kind: row for kind, row in of_kinds.items() if row["ratio"] is not None} for of_kinds in rows.values()
+        ]
+        if any(measured):
+            yield from _table([of_kinds for of_kinds in measured if of_kinds])
+            yield ""
+        notes = [
+            f"- {row['what']}: {row['note']} ({kind})"
+            for of_kinds in rows.values()
+            for kind, row in of_kinds.items()
+            if row["ratio"] is None
+        ]
+        if notes:
+            yield from notes
+            yield ""
+
+
+def _abouts(benchmark: str, sets: Sets) -> Iterator[str]:
+    for kept in sets.values():
         if benchmark in kept.get("about", {}):
-            yield f"{kept['about'][benchmark]}\n"
-        measured = [row for row in rows if row["ratio"] is not None]
-        if measured:
-            yield from _table(measured)
-            yield ""
-        if len(rows) > len(measured):
-            yield from (f"- {row['what']}: {row['note']}" for row in rows if row["ratio"] is None)
-            yield ""
+            yield kept["about"][benchmark]
 
 
-def _table(rows: list[dict[str, Any]]) -> Iterator[str]:
-    scored = any(row.get("ours_score") is not None for row in rows)
-    head = ["what", "ours", "peer", "ratio (quartiles)", "by processor time"]
-    head += ["accuracy, ours and peer"] * scored + ["goal"] * any(row["bar"] is not None for row in rows)
+def _table(rows: list[Sets]) -> Iterator[str]:
+    """One column for each kind of machine."""
+    kinds = list(dict.fromkeys(kind for of_kinds in rows for kind in of_kinds))
+    head = ["what", "ours and peer", *kinds]
     yield "| " + " | ".join(head) + " |"
     yield "|" + "---|" * len(head)
-    for row in rows:
-        what = f"{row['what']}<br>*{row['note']}*" if row["note"] else row["what"]
-        meaning = "as fast" if row["kind"] == FASTER else "of the peer's"
-        low, high = row["quartiles"]
-        cells = [
-            what,
-            f"{amount(row['ours_median'], row['unit'])}<br>{row['ours']}",
-            f"{amount(row['peer_median'], row['unit'])}<br>{row['peer']}",
-            f"**{row['ratio']:.3g}×** ({low:.3g} … {high:.3g})<br>{meaning}",
-            "" if row["cpu_ratio"] is None else f"{row['cpu_ratio']:.3g}×",
-        ]
-        if scored:
-            shown = row.get("ours_score") is not None
-            cells.append(f"{row['ours_score']:.4f}, {row['peer_score']:.4f}" if shown else "")
-        if len(head) > len(cells):
-            cells.append("" if row["bar"] is None else f"{_bar(row)}: {'met' if row['met'] else '**missed**'}")
+    for of_kinds in rows:
+        any_row = next(iter(of_kinds.values()))
+        cells = [any_row["what"], f"{any_row['ours']}<br>{any_row['peer']}"]
+        cells += [_cell(of_kinds[kind]) if kind in of_kinds else "not measured" for kind in kinds]
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _cell(row: dict[str, Any]) -> str:
+    """What one kind of machine measured."""
+    low, high = row["quartiles"]
+    meaning = "as fast" if row["kind"] == FASTER else "of the peer's"
+    lines = [
+        f"**{row['ratio']:.3g}×** ({low:.3g} … {high:.3g}) {meaning}",
+        f"{amount(row['ours_median'], row['unit'])} and {amount(row['peer_median'], row['unit'])}",
+    ]
+    if row["cpu_ratio"] is not None:
+        lines.append(f"{row['cpu_ratio']:.3g}× by processor time")
+    if row.get("ours_score") is not None:
+        lines.append(f"accuracy {row['ours_score']:.4f} and {row['peer_score']:.4f}")
+    if row["bar"] is not None:
+        lines.append(f"goal {_bar(row)}: {'met' if row['met'] else '**missed**'}")
+    if row["note"]:
+        lines.append(f"*{row['note']}*")
+    return "<br>".join(lines)
 
 
 def _bar(row: dict[str, Any]) -> str:
     return f"{'≥' if row['kind'] == FASTER else '≤'} {row['bar']:g} {row['bar_unit']}"
 
 
-def _setting(kept: dict[str, Any]) -> Iterator[str]:
-    """The machine, the versions and the command."""
+def _setting(kept: dict[str, Any], kind: str = "") -> Iterator[str]:
+    """The kind of machine, the command, the machine and the versions."""
     machine, versions = kept["machine"], kept["versions"]
     named = ", ".join(f"{name} {version}" for name, version in versions.items() if version and name != "rosenblatt")
     load = " and ".join(f"{load[0]:.1f}" for load in (machine["load_at_start"], kept.get("load_at_end")) if load)
-    yield f"`{kept['command']}` on {kept['made'][:10]}: {machine['cpu']}, {machine['cores']} cores, {machine['system']}; at least"
+    yield (
+        (f"**{kind}:** " if kind else "")
+        + f"`{kept['command']}` on {kept['made'][:10]}: {machine['cpu']}, {machine['cores']} cores, {machine['system']}; at least"
+    )
     yield f"{kept['repeats']} pairs per ratio; load before and after {load}; {named}; commit {kept['commit']}.\n"
 
 
@@ -207,13 +255,16 @@ def _libol(kept: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _service(kept: dict[str, Any]) -> Iterator[str]:
+def _service(sets: Sets) -> Iterator[str]:
     yield "## The service\n"
     yield "Load generator and service run on the same machine; every answer is sent after its event is on disk.\n"
-    yield "| command | measured | goal |"
-    yield "|---|---|---|"
-    for name, run in kept.items():
-        yield f"| `{run['command']}` | {_SERVED[name.partition(',')[0]](run['result'])} |"
+    yield "| command | " + " | ".join(sets) + " | goal |"
+    yield "|---|" + "---|" * len(sets) + "---|"
+    for name in dict.fromkeys(name for kept in sets.values() for name in kept):
+        command = next(kept[name]["command"] for kept in sets.values() if name in kept)
+        measured, goal = _SERVED[name.partition(",")[0]]
+        cells = [measured(kept[name]["result"]) if name in kept else "not measured" for kept in sets.values()]
+        yield f"| `{command}` | {' | '.join(cells)} | {goal} |"
     yield ""
 
 
@@ -221,22 +272,27 @@ def _endurance(result: dict[str, Any]) -> str:
     memory = ", ".join(f"{megabytes}" for _, megabytes in result["events_and_megabytes"])
     return (
         f"{result['events']:,} events of single pairs: {memory} MB after each tenth; ready again after kill -9 in "
-        f"{', '.join(map(str, result['seconds_to_ready']))} s | memory flat; ≤ 3 s for a million events"
+        f"{', '.join(map(str, result['seconds_to_ready']))} s"
     )
 
 
-_SERVED: dict[str, Callable[[dict[str, Any]], str]] = {
-    "pairs": lambda r: (
-        f"{r['pairs_per_second']:,} pairs of predict and reveal per second, p50 {r['p50_ms']} ms, p99 {r['p99_ms']} ms | "
-        "SQLite: ≥ 2,000, p99 ≤ 25 ms"
+_SERVED: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
+    "pairs": (
+        lambda r: (
+            f"{r['pairs_per_second']:,} pairs of predict and reveal per second, p50 {r['p50_ms']} ms, p99 {r['p99_ms']} ms"
+        ),
+        "SQLite: ≥ 2,000, p99 ≤ 25 ms",
     ),
-    "batches": lambda r: f"{r['examples_per_second']:,} examples per second, as JSON lines | SQLite: ≥ 100,000",
-    "kill": lambda r: (
-        f"{r['kills']} times kill -9: all {r['confirmed']:,} confirmed examples are in the log, weights equal bit for bit | "
-        "200 times without a loss"
+    "batches": (lambda r: f"{r['examples_per_second']:,} examples per second, as JSON lines", "SQLite: ≥ 100,000"),
+    "kill": (
+        lambda r: (
+            f"{r['kills']} times kill -9: all {r['confirmed']:,} confirmed examples are in the log, weights equal bit for bit"
+        ),
+        "200 times without a loss",
     ),
-    "endurance": _endurance,
+    "endurance": (_endurance, "memory flat; ≤ 3 s for a million events"),
 }
+"""How each measurement is shown, and its goal."""
 
 
 def _freund_schapire(kept: dict[str, Any]) -> Iterator[str]:

@@ -477,7 +477,7 @@ def measured_rates(options: Options) -> tuple[float, float]:
     from rosenblatt.dask._epochs import Order, Recipe, learn_shards
     from rosenblatt.dask._mixing import coordinates_of
     from rosenblatt.dask._shards import Shard
-    from rosenblatt.engine.rows import CSR
+    from rosenblatt.engine.conventions import CSR
     from rosenblatt.training.schedule import Schedule
 
     rows = options.size(100_000)

@@ -1,7 +1,7 @@
 """Speed and crash safety of the service: `python -m benchmarks.service pairs|batches|endurance|kill`.
 
 All traffic stays on 127.0.0.1 and is limited in time or count. Results are printed as JSON; with --keep the last one of each kind
-is saved in benchmarks/results/service.json, which `python -m benchmarks page` reads.
+is saved in service.json of this kind of machine in benchmarks/results, which `python -m benchmarks page` reads.
 """
 
 import argparse
@@ -16,9 +16,8 @@ from pathlib import Path
 
 from tests.serve.processes import Connection, Postgres, Server
 
+from . import machines
 from .harness import Options, environment
-
-KEPT = Path(__file__).parent / "results" / "service.json"
 
 
 def examples(count, features=20, seed=0):
@@ -150,10 +149,12 @@ def keep(name, result):
     """Save a result next to those of other measurements."""
     setting = environment(Options(1, False, None))
     setting["command"] = setting["command"].replace("benchmarks", "benchmarks.service", 1)
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    file = machines.folder() / "service.json"
+    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     facts = {key: setting[key] for key in ("command", "made", "machine", "commit")}
     kept[name] = {**facts, "versions": {"python": setting["versions"]["python"]}, "result": result}
-    KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 def main():

@@ -23,18 +23,26 @@ SHOWN = (
 )
 
 
-def rows() -> list[dict[str, Any]]:
-    """Rows of all result files."""
-    files = [
-        json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "benchmarks/results").glob("*.json"))
-    ]
-    return [row for file in files for row in file.get("rows", []) if "benchmark" in row]
+Rows = dict[tuple[str, str], dict[str, Any]]
+
+
+def kinds() -> list[tuple[dict[str, Any], Rows]]:
+    """For each kind of machine that has measured all rows of the table: its results of the core, and all its rows."""
+    found = []
+    for folder in sorted(path for path in (ROOT / "benchmarks/results").iterdir() if path.is_dir()):
+        files = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+        rows = {(row["benchmark"], row["what"]): row for file in files.values() for row in file.get("rows", [])}
+        if all((benchmark, what) in rows for benchmark, what, _ in SHOWN):
+            found.append((files["core"], rows))
+    return found
 
 
 def table() -> str:
-    """The table in Markdown."""
-    found = {(row["benchmark"], row["what"]): row for row in rows()}
-    lines = ["| benchmark | compared with | theirs | ours | ratio | goal |", "|---|---|---|---|---|---|"]
+    """The table in Markdown, with the kind of machine that was measured last."""
+    core, found = max(kinds(), key=lambda one: str(one[0]["made"]))
+    machine = core["machine"]
+    lines = [f"Machine: {machine['kind']}, {machine['cores']} cores.", ""]
+    lines += ["| benchmark | compared with | theirs | ours | ratio | goal |", "|---|---|---|---|---|---|"]
     for benchmark, what, title in SHOWN:
         row = found[benchmark, what]
         faster = row["kind"] == "peer / ours"

@@ -12,9 +12,6 @@ import types
 import urllib.parse
 from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import Any
-
-import typer
 
 import rosenblatt
 from rosenblatt.cli import app as commands
@@ -45,8 +42,7 @@ def command_pages() -> Iterator[str]:
     """Commands that are missing from the guide or the reference of the command line."""
     guide = (DOCS / "command_line.md").read_text(encoding="utf-8")
     reference = (DOCS / "command_reference.md").read_text(encoding="utf-8")
-    group: Any = typer.main.get_command(commands)
-    for name, command in group.commands.items():
+    for name, command in commands.commands.items():
         if f"| `{name}" not in guide:
             yield f"the command {name} is missing from the table in docs/command_line.md"
         for full in [f"{name} {sub}" for sub in getattr(command, "commands", {})] or [name]:
@@ -59,7 +55,7 @@ def public_names(described: Container[str]) -> Iterator[str]:
     for name in rosenblatt.__all__:
         if f"rosenblatt.{name}" not in described:
             yield f"rosenblatt.{name} is public and missing from docs/api.md"
-    for package in ("experiments", "plots", "theory", "theory.bounds", "data", "datasets"):
+    for package in ("experiments", "plots", "plots.figures", "theory", "theory.bounds", "data", "datasets"):
         module = importlib.import_module(f"rosenblatt.{package}")
         for name in module.__all__:
             homes = f"rosenblatt.{package}.{name}", f"rosenblatt.{name}"

@@ -24,11 +24,15 @@ extensions = [
     "sphinx-mathjax-offline",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.bibtex",
     "docs.extensions",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
+
+bibtex_bibfiles = ["references.bib"]
+bibtex_reference_style = "author_year"
 
 autodoc_typehints = "none"
 numpydoc_class_members_toctree = False

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-import typer
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
@@ -200,8 +199,8 @@ class CommandHelp(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """The help as a block of text."""
-        command: Any = typer.main.get_command(commands)
-        context = command.context_class(command, info_name="rosenblatt", terminal_width=100)
+        command: Any = commands
+        context = command.context_class(command, info_name="rosenblatt", terminal_width=100, **command.context_settings)
         for word in self.arguments[0].split():
             found = command.get_command(context, word)
             if found is None:

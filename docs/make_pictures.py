@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 
 from rosenblatt import AveragedPerceptron, KernelPerceptron, PassiveAggressive, Perceptron, plots
 from rosenblatt.experiments import separable_examples
+from rosenblatt.plots import figures
 
 FOLDER = Path(__file__).resolve().parent / "_static"
 
@@ -30,7 +31,8 @@ def scaling() -> object:
     from benchmarks.scaling import simulated
 
     figure, axes = plt.subplots()
-    kept = json.loads((FOLDER.parent.parent / "benchmarks/results/scaling.json").read_text(encoding="utf-8"))
+    files = (FOLDER.parent.parent / "benchmarks/results").glob("*/scaling.json")
+    kept = max((json.loads(file.read_text(encoding="utf-8")) for file in files), key=lambda file: file["made"])
     rates = [row["ours_all"][0] for row in kept["rows"] if row["benchmark"] == "cluster-rates"]
     for (terabytes, features, sparse), rows in simulated(*rates).items():
         if features == 1e8 and terabytes >= 1.0:
@@ -43,10 +45,26 @@ def scaling() -> object:
     return types.SimpleNamespace(figure_=figure)
 
 
+def slides() -> None:
+    """The figures for slides, small, for `docs/figures.md` and the README."""
+    import matplotlib.pyplot as plt
+
+    drawn = {name: getattr(figures, name)() for name in figures.__all__}
+    drawn["losses_relatives"] = figures.losses(relatives=True)
+    drawn["update_dark"] = figures.update(w=(-2.6, 0.8), x=(1.0, 0.5), dark=True)
+    (FOLDER / "figures").mkdir(exist_ok=True)
+    for name, figure in drawn.items():
+        path = FOLDER / "figures" / f"{name}.png"
+        figure.savefig(path, dpi=64, metadata={"Software": None})
+        plt.close(figure)
+        print(f"figures/{path.name}", path.stat().st_size)
+
+
 def main() -> None:
     """Draw all pictures."""
     mpl.use("Agg")
     FOLDER.mkdir(exist_ok=True)
+    slides()
     X, y = load_iris(return_X_y=True)
     petals, names = X[:, 2:], np.array(["setosa", "versicolor", "virginica"])[y]
     pair = y < 2

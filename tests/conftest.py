@@ -1,9 +1,16 @@
 """Settings for all tests."""
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from rosenblatt.engine.native import cached_file
+
+if cached_file().exists() and "ROSENBLATT_LIBRARY" not in os.environ:
+    # Processes with a cache folder of their own use the same library; nothing that it should have is compiled instead.
+    os.environ |= {"ROSENBLATT_LIBRARY": str(cached_file()), "ROSENBLATT_STRICT": "1"}
 
 from tests.helpers import AVERAGED, FAST, LOOPS
 

@@ -17,13 +17,13 @@ from hypothesis.extra.numpy import arrays
 
 import rosenblatt as rb
 from rosenblatt import learners
-from rosenblatt.engine import jit
+from rosenblatt.engine.cache import cache_folder
 from tests import oracles
 
 
 def compiled_loops(folder):
     """Fill a cache folder with the loops that are compiled already, without the rules."""
-    shutil.copytree(jit.cache_folder(), folder / jit.VERSION, ignore=shutil.ignore_patterns("rule_*", "*.tmp"))
+    shutil.copytree(cache_folder(), folder / cache_folder().name, ignore=shutil.ignore_patterns("rule_*", "*.tmp"))
 
 
 FAST = os.environ.get("ROSENBLATT_TESTS") == "fast"

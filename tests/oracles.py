@@ -7,6 +7,7 @@ can require equal bits.
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -375,3 +376,108 @@ def batch_direction(W, X, y, *, scheme="max", on_zero="update", bias=True, weigh
             if is_mistake(s[true] - s[rival], true < rival, on_zero):
                 delta += c * shares(scheme, s, true, rival)[:, None] * z
     return delta
+
+
+# ---- exact arithmetic: whole numbers and fractions, without NumPy ----
+
+
+def exact_scores(W, z):
+    return [sum(a * b for a, b in zip(w, z, strict=True)) for w in W]
+
+
+def exact_leads(W, z, true):
+    """How far each rival leads: -y s for two classes, else s_k - s_true. A mistake if one of them is at least 0."""
+    s = exact_scores(W, z)
+    if len(s) == 1:
+        return {0: -s[0] if true == 1 else s[0]}
+    return {k: s[k] - s[true] for k in range(len(s)) if k != true}
+
+
+def exact_best_step(lines):
+    """The step of a line search; `lines` holds for each example (height, slope) of every rival's lead.
+
+    By brute force: the criterion at every place where two lines of an example cross.
+    """
+    lines = [[(0, 0), *own] for own in lines]
+
+    def criterion(a):
+        return sum(max(h + a * r for h, r in own) for own in lines)
+
+    crossings = {
+        Fraction(h2 - h1) / (r1 - r2) for own in lines for h1, r1 in own for h2, r2 in own if r1 != r2
+    }  # fmt: skip
+    places = sorted({Fraction(0)} | {a for a in crossings if a > 0})
+    values = [criterion(a) for a in places]
+    best = [a for a, value in zip(places, values, strict=True) if value == min(values)]
+    endless = criterion(places[-1] + 1) == min(values)
+    return 2 * best[0] if endless else (best[0] + best[-1]) / 2
+
+
+def exact_batch(X, y, *, classes=2, variant="average", alpha=1, epochs=1000, bias=True):
+    """The batch perceptron: weights and the number of mistakes of each epoch."""
+    Z = [[*map(int, x), int(bias)] for x in X]
+    W = [[Fraction(0)] * len(Z[0]) for _ in range(1 if classes == 2 else classes)]
+    counts = []
+    for _ in range(epochs):
+        delta = [[0] * len(Z[0]) for _ in W]
+        missed = 0
+        for z, true in zip(Z, y, strict=True):
+            leads = exact_leads(W, z, true)
+            if max(leads.values()) < 0:
+                continue
+            missed += 1
+            rival = max(leads, key=lambda k: (leads[k], -k))
+            signs = {0: 1 if true == 1 else -1} if len(W) == 1 else {true: 1, rival: -1}
+            for k, sign in signs.items():
+                delta[k] = [a + sign * b for a, b in zip(delta[k], z, strict=True)]
+        counts.append(missed)
+        if not any(any(row) for row in delta):
+            break
+        step = Fraction(alpha) / (len(Z) if variant == "average" else 1)
+        if variant == "line-search":
+            step = Fraction(1)
+            if any(any(row) for row in W):
+                lines = []
+                for z, true in zip(Z, y, strict=True):
+                    heights, rises = exact_leads(W, z, true), exact_leads(delta, z, true)
+                    lines.append([(heights[k], rises[k]) for k in heights])
+                step = min(Fraction(round(1024 * exact_best_step(lines)), 1024) or Fraction(1), len(Z))
+        W = [[a + step * b for a, b in zip(w, d, strict=True)] for w, d in zip(W, delta, strict=True)]
+    return W, counts
+
+
+def pocket(X, y, draws):
+    """Gallant's pocket algorithm with ratchet, two classes: the pocket and the number of its mistakes."""
+    Z = [[*map(int, x), 1] for x in X]
+    sign = [1 if label == 1 else -1 for label in y]
+
+    def missed(w):
+        return sum(s * exact_scores([w], z)[0] <= 0 for z, s in zip(Z, sign, strict=True))
+
+    w = kept = [0] * len(Z[0])
+    run, kept_run, fewest = 0, 0, missed(w)
+    for i in draws:
+        if sign[i] * exact_scores([w], Z[i])[0] <= 0:
+            w, run = [a + sign[i] * b for a, b in zip(w, Z[i], strict=True)], 0
+            continue
+        run += 1
+        if run > kept_run and (mistakes := missed(w)) < fewest:
+            kept, kept_run, fewest = w, run, mistakes
+        if fewest == 0:
+            break
+    return kept, fewest
+
+
+def dual_counts(gram, y, epochs):
+    """The dual perceptron for two classes: how often each example was added, and the mistakes of each epoch."""
+    sign = [1 if label == 1 else -1 for label in y]
+    counts, missed = [0] * len(y), []
+    for _ in range(epochs):
+        missed.append(0)
+        for i in range(len(y)):
+            if sign[i] * sum(c * s * g for c, s, g in zip(counts, sign, gram[i], strict=True)) <= 0:
+                counts[i] += 1
+                missed[-1] += 1
+        if not missed[-1]:
+            break
+    return counts, missed

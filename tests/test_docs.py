@@ -30,7 +30,7 @@ from tests.serve.processes import Server
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").rglob("*.md") if "gallery" not in path.parts)]
-EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"))
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 SERVICE = re.compile(r"(?:http://)?(?:127\.0\.0\.1|localhost):8520")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.engine import dual, multiclass, state
+from rosenblatt.engine.conventions import ON_ZERO, SCHEMES, OnZero, Scheme
 from rosenblatt.estimators.parameters import SWITCH, Parameter, declarations, defaults
 from rosenblatt.lab.catalogue import learners as shown_in_the_lab
 from rosenblatt.learners import find, names
@@ -39,6 +39,8 @@ def wrong_values(parameter):
         yield 2.5 if parameter.number == "int" else np.nan
     if parameter.odd:
         yield parameter.least + 1
+    if parameter.nonzero:
+        yield 0
     if not parameter.none:
         yield None
 
@@ -187,4 +189,5 @@ def test_a_subclass_that_changes_a_default_keeps_the_declaration():
 
 
 def test_the_kernel_perceptron_shares_declarations_with_linear_learners():
-    assert (list(dual.SCHEMES), list(dual.ON_ZERO)) == (list(multiclass.SCHEMES), list(state.ON_ZERO))
+    for words, members in ((SCHEMES, Scheme), (ON_ZERO, OnZero)):
+        assert words == {number.name.lower(): int(number) for number in members}

@@ -69,6 +69,15 @@ def commands() -> None:
     _expect(done.stdout.split(), ["small", "small", "large", "large"], "the predictions")
 
 
+def library() -> str:
+    """Which machine code runs: the library's for a level of processors, or that of Numba."""
+    from rosenblatt.engine.native import LIBRARY
+
+    if LIBRARY.level is None:
+        return "not installed: Numba compiles each function at its first call"
+    return f"compiled for {LIBRARY.level} by {LIBRARY.module.made_by}"
+
+
 CHECKS: tuple[Callable[[], None], ...] = (files, learning, proving, commands)
 
 
@@ -98,6 +107,7 @@ def main() -> int:
     from rosenblatt import __version__
 
     print(f"rosenblatt {__version__} on Python {platform.python_version()}, {platform.platform()}")
+    print(f"  {'library':10}{library()}")
     failed = 0
     for check in CHECKS:
         start, said = time.perf_counter(), "works"

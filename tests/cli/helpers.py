@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import rosenblatt
 from rosenblatt.cli import app

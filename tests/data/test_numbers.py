@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numba import njit, uint64
 
 from rosenblatt.engine.text import numbers
+from rosenblatt.engine.text.arrays import PADDING
 
 
 @njit
@@ -17,7 +18,7 @@ def convert(text):
 
 
 def check(text):
-    value, end, kind = convert(np.frombuffer(text.encode() + b"\n" * numbers.PADDING, np.uint8).copy())
+    value, end, kind = convert(np.frombuffer(text.encode() + b"\n" * PADDING, np.uint8).copy())
     assert kind != numbers.BAD
     assert end == len(text)
     if kind == numbers.GOOD:
@@ -55,5 +56,5 @@ def test_usual_numbers_do_not_need_the_slow_conversion(text):
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-", ".", "e5", "1e", "1e+", "", "+-1", "0x"])
 def test_text_that_is_not_a_number(text):
-    _, end, kind = convert(np.frombuffer(text.encode() + b"\n" * numbers.PADDING, np.uint8).copy())
+    _, end, kind = convert(np.frombuffer(text.encode() + b"\n" * PADDING, np.uint8).copy())
     assert kind == numbers.BAD or end < len(text)

@@ -11,8 +11,9 @@ import pytest
 
 from rosenblatt.data import open_stream
 from rosenblatt.data.svmlight import COLUMN_LIMIT, _arrays
-from rosenblatt.engine.text.numbers import PADDING
-from rosenblatt.engine.text.svmlight import OK, parse_svmlight
+from rosenblatt.engine.entries import parse_svmlight
+from rosenblatt.engine.text.arrays import PADDING
+from rosenblatt.engine.text.svmlight_report import OK
 
 from . import reference
 from .test_svmlight import parsed, write

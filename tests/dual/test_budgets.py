@@ -5,13 +5,20 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 
 from rosenblatt.dual.budgets import POLICIES
 from rosenblatt.dual.functions import Gaussian, Polynomial
 from rosenblatt.dual.machine import columns_for
 from rosenblatt.dual.rows import Block
-from rosenblatt.engine.dual import ON_ZERO, SCHEMES, shrinking
+from rosenblatt.engine.conventions import ON_ZERO, SCHEMES
+from rosenblatt.engine.dual import shrinking as compiled_shrinking
 from tests.dual.oracle import dual_perceptron, step
+
+
+@njit
+def shrinking(*arguments):  # inner functions of the engine have no entry point for Python
+    return compiled_shrinking(*arguments)
 
 
 def build(policy, budget, classes=2, scheme="max", seed=0, eta=0.1):

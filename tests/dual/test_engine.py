@@ -5,18 +5,25 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 
 from rosenblatt.dual.functions import Polynomial
 from rosenblatt.dual.machine import Machine, columns_for
 from rosenblatt.dual.readouts import READOUTS, decide
 from rosenblatt.dual.rows import Block
 from rosenblatt.dual.training import Epochs, learn_stream
-from rosenblatt.engine.dual import ON_ZERO, SCHEMES, correction
+from rosenblatt.engine.conventions import ON_ZERO, SCHEMES
+from rosenblatt.engine.dual import correction as compiled_correction
 from rosenblatt.model.scores import predicted_classes
 from tests.dual.oracle import dual_perceptron, step
 from tests.helpers import examples
 
 INTEGER_SCHEMES = ["max", "all", "ovr"]  # the others divide, so their sums are rounded
+
+
+@njit
+def correction(*arguments):  # inner functions of the engine have no entry point for Python
+    return compiled_correction(*arguments)
 
 
 @st.composite

@@ -6,7 +6,7 @@ import socket
 import threading
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from rosenblatt import trace
 from rosenblatt.cli import app

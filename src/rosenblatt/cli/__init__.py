@@ -1,55 +1,91 @@
-"""The command line: one file per command. Commands import heavy libraries themselves, to keep the start fast."""
+"""The command line: one file per command, which is loaded when the command is called."""
 
+import importlib
 import sys
-import textwrap
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-import typer
+import click
 
-from rosenblatt.cli import certify, compare, demo, evaluate, inspect, lab, predict, replay, serve, stream, trace, train
+from rosenblatt._version import __version__
+from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import reported
 
-app = typer.Typer(
-    name="rosenblatt",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # loading Rich takes longer than everything else that --help needs
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+NAMES = (
+    "train", "predict", "evaluate", "stream", "inspect", "trace", "certify", "compare", "lab", "serve", "replay", "demo",
+    "token",
+)  # fmt: skip
+"""The commands in the order of the help."""
+
+FILES = {"token": "serve"}
+"""Commands whose file has another name."""
+
+
+class _Loaded(Mapping[str, click.Command]):
+    """The commands by name. Each is loaded when it is looked up, because the files of all take longer than a short run."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in NAMES:
+            raise KeyError(name)
+        command: click.Command = getattr(importlib.import_module(f"{__name__}.{FILES.get(name, name)}"), name)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return len(NAMES)
+
+
+class _Group(click.Group):
+    """The command `rosenblatt`, which prints the errors of its commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(NAMES)  # click would sort them
+
+    def invoke(self, ctx: click.Context) -> Any:
+        return reported(super().invoke)(ctx)
+
+
+def _complete(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    """Show or install the completion and stop, if that is asked for."""
+    if asked:
+        from rosenblatt.cli import _completion
+
+        reported(_completion.install if parameter.name == "install_completion" else _completion.show)()
+        context.exit()
+
+
+@option.command(
+    "rosenblatt",
+    cls=_Group,
+    commands=_Loaded(),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120, "show_default": True},
 )
-
-
-def _help(command: Callable[..., None]) -> str:
-    """Help text of a command: its docstring, with the mark that keeps Typer from joining the lines of the examples."""
-    summary, _, rest = (command.__doc__ or "").partition("\n")
-    text = f"{summary}\n{textwrap.dedent(rest)}"
-    return text.replace("\nFor example:\n", "\n\b\nFor example:\n")
-
-
-def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+@click.version_option(__version__, message="rosenblatt %(version)s", help="Print the version and stop.")
+@click.option(
+    "--install-completion",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_complete,
+    help="Install completion for the current shell.",
+)
+@click.option(
+    "--show-completion",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_complete,
+    help="Show completion for the current shell, to copy it or customize the installation.",
+)
+def app() -> None:
     """The perceptron family of online linear learners on the command line.
 
     For example:
       rosenblatt train spam.csv -m spam.model
       rosenblatt predict spam.model new.csv
     """
-    if version:
-        from rosenblatt._version import __version__
-
-        typer.echo(f"rosenblatt {__version__}")
-        raise typer.Exit
-
-
-app.callback(invoke_without_command=True, help=_help(root))(root)
-for command in (
-    train.train, predict.predict, evaluate.evaluate, stream.stream, inspect.inspect, trace.trace, certify.certify,
-    compare.compare, lab.lab, serve.serve, replay.replay, demo.demo,
-):  # fmt: skip
-    app.command(command.__name__, help=_help(command))(reported(command))
-for information in serve.token.registered_commands:
-    if information.callback is not None:
-        information.callback = reported(information.callback)
-app.add_typer(serve.token, name="token")
 
 
 def main() -> None:
@@ -61,6 +97,6 @@ def main() -> None:
         if hasattr(output, "reconfigure"):
             output.reconfigure(errors="backslashreplace")  # do not fail on a label that the terminal cannot show
     try:
-        reported(app)()  # printing --help can fail, too
-    except typer.Exit as ended:
+        reported(app)(prog_name="rosenblatt")  # printing --help can fail, too
+    except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)

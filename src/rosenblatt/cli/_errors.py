@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import typer
+import click
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 
@@ -33,29 +33,29 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
             command(*arguments, **options)
         except BrokenPipeError:
             _discard_output()  # the reader of a pipe, such as `head`, has closed it
-            raise typer.Exit(FAILED) from None
+            raise click.exceptions.Exit(FAILED) from None
         except Failure as error:
             _say(str(error))
-            raise typer.Exit(FAILED) from error
+            raise click.exceptions.Exit(FAILED) from error
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             _say(f"{place}{error.strerror or error}")
             if error.errno not in FULL:
-                raise typer.Exit(MISUSED) from error
+                raise click.exceptions.Exit(MISUSED) from error
             _discard_output()
-            raise typer.Exit(FAILED) from error
+            raise click.exceptions.Exit(FAILED) from error
         except ValueError as error:
             _say(str(error))
-            raise typer.Exit(MISUSED) from error
+            raise click.exceptions.Exit(MISUSED) from error
         except ImportError as error:
             _say(f"{error}. Install the missing packages with `pip install rosenblatt[all]`.")
-            raise typer.Exit(FAILED) from error
+            raise click.exceptions.Exit(FAILED) from error
         except MemoryError:
             _say("There is not enough memory for this model. Use fewer features, for instance with --bits 18.")
-            raise typer.Exit(FAILED) from None
+            raise click.exceptions.Exit(FAILED) from None
         except KeyboardInterrupt as error:
             _say(str(error) or "interrupted")
-            raise typer.Exit(INTERRUPTED) from None
+            raise click.exceptions.Exit(INTERRUPTED) from None
 
     return run
 
@@ -79,7 +79,7 @@ def writing(path: object) -> Iterator[None]:
 
 
 def _say(message: str) -> None:
-    typer.echo(f"rosenblatt: {message}", err=True)
+    click.echo(f"rosenblatt: {message}", err=True)
 
 
 def warn(message: str) -> None:

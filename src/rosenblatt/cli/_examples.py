@@ -5,7 +5,7 @@ of the reader, which costs nothing.
 """
 
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from rosenblatt.cli._errors import Usage
 from rosenblatt.data.batch import Batch, compact, join
 from rosenblatt.data.sources import Opened
-from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.conventions import CSR
 from rosenblatt.model.linear import Model
+from rosenblatt.model.scores import ordered
 from rosenblatt.training.loop import Block
 
 Codes = NDArray[np.int64]
@@ -85,6 +86,8 @@ class Examples:
         Number of bytes that may be kept in memory.
     interrupt : Interrupt or None, default=None
         Ends the reading of standard input early.
+    order : callable, default=ordered
+        All classes of a new model, in their order, from the first labels.
     """
 
     def __init__(
@@ -95,8 +98,9 @@ class Examples:
         limit: int = MEMORY,
         *,
         interrupt: Interrupt | None = None,
+        order: Callable[[list[Any]], list[Any]] = ordered,
     ) -> None:
-        self.stream, self.model, self.limit, self.interrupt = stream, model, limit, interrupt
+        self.stream, self.model, self.limit, self.interrupt, self.order = stream, model, limit, interrupt, order
         self.class_weight = class_weight
         self.whole: Block | None = None
         self._places = np.zeros(0, np.int64)
@@ -152,11 +156,11 @@ class Examples:
             )
 
     def _add_new(self, sort: bool) -> None:
-        """Add new classes and features to the model; with `sort`, the new classes are sorted, as in `fit`."""
+        """Add new classes and features to the model; with `sort`, the classes of a new model are in the order of `fit`."""
         model = self.model
         new = [label for label in self.stream.labels[self._places.size :] if label not in model.class_number]
         if new:
-            model.add_class(*(sorted(new) if sort else new))
+            model.add_class(*(new if not sort else sorted(new) if model.classes else self.order(new)))
         if self._places.size < len(self.stream.labels):
             self._places = np.array([model.class_number[label] for label in self.stream.labels], np.int64)
         if self.stream.encoder.n_features > model.n_features:

@@ -1,12 +1,13 @@
 """Read and write the models and data files that are named on the command line."""
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import typer
+import click
 
 from rosenblatt.cli._errors import Usage, writing
 
@@ -26,7 +27,7 @@ def load_model(path: str) -> Any:
     return estimator
 
 
-def open_stream(paths: list[str], **options: Any) -> Any:
+def open_stream(paths: Sequence[str], **options: Any) -> Any:
     """`rosenblatt.data.open_stream` with a faster start: pandas and SciPy's linear algebra are not loaded."""
     from rosenblatt.cli import _imports
     from rosenblatt.data import open_stream
@@ -39,7 +40,7 @@ def open_stream(paths: list[str], **options: Any) -> Any:
 
 
 def open_data(
-    paths: list[str],
+    paths: Sequence[str],
     estimator: Any,
     *,
     labelled: bool,
@@ -51,7 +52,7 @@ def open_data(
     return open_stream(paths, format=format, encoder=estimator.encoder_, labelled=labelled, threads=threads)
 
 
-def read_all(paths: list[str], options: dict[str, Any]) -> tuple[Any, Any, list[str]]:
+def read_all(paths: Sequence[str], options: dict[str, Any]) -> tuple[Any, Any, list[str]]:
     """Read whole files as X, y and feature names; examples without a label are left out.
 
     As with `rosenblatt.read`, the features of svmlight text count from 1 if column 0 is never used.
@@ -88,9 +89,8 @@ def save_model(estimator: Any, path: str) -> None:
 def output(path: str | None) -> Iterator[IO[str]]:
     """Open standard output, or a file that is created when everything has been written."""
     if path is None or path == "-":
-        stream = typer.get_text_stream("stdout")
-        yield stream
-        stream.flush()
+        yield sys.stdout
+        sys.stdout.flush()
         return
     from rosenblatt.model_file.atomic import check_output, replacing
 
@@ -101,4 +101,4 @@ def output(path: str | None) -> Iterator[IO[str]]:
 
 def emit(facts: dict[str, Any]) -> None:
     """Print a result as JSON."""
-    typer.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
+    click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))

@@ -1,151 +1,134 @@
 """Options that several commands share, and their conversion to arguments."""
 
-from typing import Annotated, Any
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-import typer
+import click
 
 from rosenblatt.cli._errors import Usage
 from rosenblatt.learners import names
+
+
+def command(name: str | None = None, **attributes: Any) -> Callable[[Callable[..., None]], Any]:
+    """Make a command of a function, as `click.command` does; in the help the lines of examples stay as they are."""
+
+    def decorate(function: Callable[..., None]) -> Any:
+        text = inspect.cleandoc(function.__doc__ or "").replace("\nFor example:\n", "\n\b\nFor example:\n")
+        decorator: Any = click.command(name, help=text, **attributes)
+        return decorator(function)
+
+    return decorate
 
 
 def _algorithms(incomplete: str) -> list[str]:
     return [name for name in names() if name.startswith(incomplete)]
 
 
-DataFiles = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA",
-        help="Files or patterns: svmlight, CSV, TSV, Parquet, VW text or JSON lines, plain, gzip or zstd; - is standard input.",
-        show_default=False,
-    ),
-]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
-Algorithm = Annotated[
-    str | None,
-    typer.Option(
-        "--algorithm",
-        "-a",
-        metavar="NAME",
-        autocompletion=_algorithms,
-        show_default=False,
-        help=f"The learner: {', '.join(names())}. A unique beginning of the name is enough.",
-    ),
-]
-Cluster = Annotated[
-    str | None,
-    typer.Option(
-        "--dask",
-        metavar="ADDRESS",
-        show_default=False,
-        help="Train on a Dask cluster: the address of its scheduler, such as tcp://10.0.0.1:8786, or local or local:WORKERS for "
-        "processes on this computer. The workers must find the files under the same names.",
-    ),
-]
-Shards = Annotated[
-    int | None,
-    typer.Option(
-        "--shards",
-        min=1,
-        metavar="N",
-        show_default=False,
-        help="With --dask: number of parts of the data. Default: parts of 64 MiB, at least 8.",
-    ),
-]
-Mixing = Annotated[
-    str | None,
-    typer.Option(
-        "--mixing",
-        metavar="BY",
-        show_default=False,
-        help="With --dask: how the weights of the parts are averaged: uniform (the default), or by mistakes or examples.",
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="FORMAT",
-        show_default=False,
-        help="svmlight, csv, tsv, parquet, vw or jsonl. Default: detected from name and content.",
-    ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        "-l",
-        metavar="COLUMN",
-        show_default=False,
-        help="The column of the label: its name, or its number from 0. Default: label, target, class or y, else the last column.",
-    ),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        show_default=False,
-        help="Whether the first line of a CSV file contains the column names. Default: detected.",
-    ),
-]
-Bits = Annotated[
-    int | None,
-    typer.Option(
-        "--bits",
-        "-b",
-        metavar="B",
-        show_default=False,
-        help="Hash the features to 2^B weights, which limits memory. Default: one weight per feature.",
-    ),
-]
-Types = Annotated[
-    list[str],
-    typer.Option(
-        "--types",
-        metavar="COLUMN=TYPE",
-        show_default=False,
-        help="The type of a column: number, category, words or ignore; separate several by commas. Default: detected.",
-    ),
-]
-Interactions = Annotated[
-    list[str],
-    typer.Option(
-        "--interactions",
-        metavar="A*B",
-        show_default=False,
-        help="Also use the products of two columns as features; separate several by commas.",
-    ),
-]
-Standardize = Annotated[
-    bool,
-    typer.Option("--standardize", help="Scale numbers to mean 0 and standard deviation 1, with running estimates."),
-]
-OneBased = Annotated[
-    bool | None,
-    typer.Option(
-        "--one-based/--zero-based",
-        show_default=False,
-        help="Whether the features of an svmlight file count from 1 or 0. Default: trace, certify and compare, which read whole "
-        "files, count from 1 if no 0 is used; train and stream keep the numbers of the file.",
-    ),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option("--threads", min=1, show_default=False, help="Number of threads that read. Default: one per core."),
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")]
-Settings = Annotated[
-    list[str],
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        show_default=False,
-        help="A parameter of the learner, such as C=0.1 or multiclass=ovr; can be given several times. `--set help` lists them.",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+FILE = click.Path(readable=False)
+"""Type of file names: the shell completes them, and the command itself checks them."""
+
+data_files = click.argument(
+    "data",
+    type=FILE,
+    nargs=-1,
+    required=True,
+    metavar="DATA...",
+    help="Files or patterns: svmlight, CSV, TSV, Parquet, VW text or JSON lines, plain, gzip or zstd; - is standard input.",
+)
+model_file = click.argument("model", type=FILE, metavar="MODEL", help="A model file.")
+algorithm = click.option(
+    "--algorithm",
+    "-a",
+    metavar="NAME",
+    shell_complete=lambda context, parameter, incomplete: _algorithms(incomplete),
+    help=f"The learner: {', '.join(names())}. A unique beginning of the name is enough.",
+)
+cluster = click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Train on a Dask cluster: the address of its scheduler, such as tcp://10.0.0.1:8786, or local or local:WORKERS for "
+    "processes on this computer. The workers must find the files under the same names.",
+)
+shards = click.option(
+    "--shards",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --dask: number of parts of the data. Default: parts of 64 MiB, at least 8.",
+)
+mixing = click.option(
+    "--mixing",
+    metavar="BY",
+    help="With --dask: how the weights of the parts are averaged: uniform (the default), or by mistakes or examples.",
+)
+format = click.option(  # noqa: A001
+    "--format",
+    "-f",
+    metavar="FORMAT",
+    help="svmlight, csv, tsv, parquet, vw or jsonl. Default: detected from name and content.",
+)
+label = click.option(
+    "--label",
+    "-l",
+    metavar="COLUMN",
+    help="The column of the label: its name, or its number from 0. Default: label, target, class or y, else the last column.",
+)
+header = click.option(
+    "--header/--no-header",
+    default=None,
+    help="Whether the first line of a CSV file contains the column names. Default: detected.",
+)
+bits = click.option(
+    "--bits",
+    "-b",
+    type=int,
+    metavar="B",
+    help="Hash the features to 2^B weights, which limits memory. Default: one weight per feature.",
+)
+types = click.option(
+    "--types",
+    metavar="COLUMN=TYPE",
+    multiple=True,
+    help="The type of a column: number, category, words or ignore; separate several by commas. Default: detected.",
+)
+interactions = click.option(
+    "--interactions",
+    metavar="A*B",
+    multiple=True,
+    help="Also use the products of two columns as features; separate several by commas.",
+)
+standardize = click.option(
+    "--standardize", is_flag=True, help="Scale numbers to mean 0 and standard deviation 1, with running estimates."
+)
+one_based = click.option(
+    "--one-based/--zero-based",
+    default=None,
+    help="Whether the features of an svmlight file count from 1 or 0. Default: trace, certify and compare, which read whole "
+    "files, count from 1 if no 0 is used; train and stream keep the numbers of the file.",
+)
+positive = click.option(
+    "--positive",
+    metavar="LABEL",
+    help="The class +1 of two classes. Default: the second in sorted order, and + of labels such as - and +.",
+)
+classes = click.option(
+    "--classes",
+    metavar="A,B,...",
+    help="All classes, separated by commas, if some of them are missing in the data.",
+)
+threads = click.option(
+    "--threads", type=click.IntRange(min=1), help="Number of threads that read. Default: one per core."
+)
+seed = click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the random numbers.")
+settings = click.option(
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A parameter of the learner, such as C=0.1 or multiclass=ovr; can be given several times. `--set help` lists them.",
+)
+as_json = click.option("--json", is_flag=True, help="Print the result as JSON.")
+quiet = click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 
 
 def check_cluster(dask: str | None, shards: int | None, mixing: str | None) -> None:
@@ -157,7 +140,7 @@ def check_cluster(dask: str | None, shards: int | None, mixing: str | None) -> N
             )
 
 
-def parsed_settings(settings: list[str], algorithm: str | None = None) -> dict[str, Any]:
+def parsed_settings(settings: Sequence[str], algorithm: str | None = None) -> dict[str, Any]:
     """Parse settings such as ``["C=0.1", "multiclass=ovr"]``; numbers, True, False and None are converted.
 
     If ``"help"`` is among them, print the parameters of the algorithm and stop.
@@ -165,8 +148,8 @@ def parsed_settings(settings: list[str], algorithm: str | None = None) -> dict[s
     if "help" in settings and algorithm is not None:
         from rosenblatt.learners import find
 
-        typer.echo((find(algorithm).__doc__ or "").partition("----------\n")[2].partition("\n\n")[0])
-        raise typer.Exit
+        click.echo((find(algorithm).__doc__ or "").partition("----------\n")[2].partition("\n\n")[0])
+        raise click.exceptions.Exit
     parameters: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -190,7 +173,23 @@ def _value(text: str) -> Any:
     return text
 
 
-def parsed_types(types: list[str]) -> dict[str, str]:
+def parsed_classes(text: str | None, labels: Iterable[Any]) -> list[Any] | None:
+    """Parse classes such as ``"0,1,2"``: numbers if the labels of the data are numbers, else texts."""
+    if text is None:
+        return None
+    names = [part.strip() for part in text.split(",")]
+    labels = list(labels)
+    classes = names if any(isinstance(label, str) for label in labels) else [_value(name) for name in names]
+    missing = [label for label in labels if label not in classes]
+    if missing or len(classes) < 2 or "" in names:
+        raise Usage(
+            f"--classes must name every class of the data, at least 2, separated by commas; got {text!r}"
+            f"{f', without {missing[0]!r}' if missing else ''}. Leave it out if the data hold all classes."
+        )
+    return classes
+
+
+def parsed_types(types: Sequence[str]) -> dict[str, str]:
     """Parse types such as ``["age=number,job=category"]``."""
     parsed = {}
     for part in _parts(types):
@@ -203,13 +202,13 @@ def parsed_types(types: list[str]) -> dict[str, str]:
     return parsed
 
 
-def _parts(texts: list[str]) -> list[str]:
+def _parts(texts: Sequence[str]) -> list[str]:
     return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
 def stream_options(
-    format: str | None, label: str | None, header: bool | None, bits: int | None, types: list[str],  # noqa: A002
-    interactions: list[str], standardize: bool, one_based: bool | None, threads: int | None,
+    format: str | None, label: str | None, header: bool | None, bits: int | None, types: Sequence[str],  # noqa: A002
+    interactions: Sequence[str], standardize: bool, one_based: bool | None, threads: int | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Convert the options of a command to those of `open_stream`."""
     pairs = []

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,10 @@ import numpy as np
 from rosenblatt.cli._errors import Failure, Usage
 from rosenblatt.cli._examples import Examples, Interrupt
 from rosenblatt.cli._files import load_model, open_data, open_stream, save_model
+from rosenblatt.cli._options import parsed_classes
 from rosenblatt.estimators.parameters import declarations
 from rosenblatt.learners import find
+from rosenblatt.model.scores import ordered
 from rosenblatt.training.evaluation import Evaluation, class_labels, evaluate_stream
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, smallest_margin
@@ -47,7 +49,7 @@ class Session:
     ----------
     quiet : bool
         Whether to hide the progress bar.
-    seed, shuffle, holdout
+    seed, shuffle, holdout, classes
         The options of these names.
     """
 
@@ -59,12 +61,12 @@ class Session:
     whole: Block | None = None
     cluster: dict[str, Any] | None = None
 
-    def __init__(self, *, quiet: bool, seed: int, shuffle: bool, holdout: float) -> None:
-        self.quiet, self.seed, self.shuffle, self.holdout = quiet, seed, shuffle, holdout
+    def __init__(self, *, quiet: bool, seed: int, shuffle: bool, holdout: float, classes: str | None = None) -> None:
+        self.quiet, self.seed, self.shuffle, self.holdout, self.classes = quiet, seed, shuffle, holdout, classes
         self.resumed = False
 
     def begin(
-        self, data: list[str], options: dict[str, Any], algorithm: str, parameters: dict[str, Any], epochs: int
+        self, data: Sequence[str], options: dict[str, Any], algorithm: str, parameters: dict[str, Any], epochs: int
     ) -> None:
         """Start a new run."""
         if type(own := parameters.get("random_state")) is int:
@@ -89,7 +91,7 @@ class Session:
     def resume(
         self,
         path: str,
-        data: list[str],
+        data: Sequence[str],
         options: dict[str, Any],
         algorithm: str | None,
         parameters: dict[str, Any],
@@ -181,6 +183,7 @@ class Session:
             getattr(estimator, "class_weight", None),
             **({} if self.online else {"limit": 1 << 62}),
             interrupt=interrupt,
+            order=lambda labels: ordered(parsed_classes(self.classes, labels) or labels, estimator.positive),
         )
         with Bar("training", self.quiet) as bar, interrupt, stopping_when(lambda: interrupt.asked):
 

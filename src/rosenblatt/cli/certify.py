@@ -1,24 +1,32 @@
 """`rosenblatt certify`: prove whether the data are linearly separable."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rosenblatt.cli import _options as option
 
 
+@option.command()
+@option.data_files
+@click.option("--intercept/--no-intercept", default=True, help="Whether the hyperplane has an intercept.")
+@option.positive
+@option.label
+@option.format
+@option.header
+@option.types
+@option.interactions
+@option.one_based
+@option.as_json
 def certify(
-    data: option.DataFiles,
-    intercept: Annotated[
-        bool, typer.Option("--intercept/--no-intercept", help="Whether the hyperplane has an intercept.")
-    ] = True,
-    label: option.Label = None,
-    format: option.Format = None,  # noqa: A002
-    header: option.Header = None,
-    types: option.Types = [],  # noqa: B006
-    interactions: option.Interactions = [],  # noqa: B006
-    one_based: option.OneBased = None,
-    json: option.AsJson = False,
+    data: tuple[str, ...],
+    intercept: bool,
+    positive: str | None,
+    label: str | None,
+    format: str | None,  # noqa: A002
+    header: bool | None,
+    types: tuple[str, ...],
+    interactions: tuple[str, ...],
+    one_based: bool | None,
+    json: bool,
 ) -> None:
     """Decide whether the classes of a file are linearly separable, and prove it in exact arithmetic.
 
@@ -31,10 +39,10 @@ def certify(
 
     options = option.stream_options(format, label, header, None, types, interactions, False, one_based, None)
     X, y, _ = _files.read_all(data, options)
-    certificate = decide(X, y, fit_intercept=intercept)
+    certificate = decide(X, y, fit_intercept=intercept, positive=positive)
     verified = certificate.verify()
     if not json:
-        typer.echo(f"{certificate}\n  verified  {'yes, in exact arithmetic' if verified else 'no'}")
+        click.echo(f"{certificate}\n  verified  {'yes, in exact arithmetic' if verified else 'no'}")
         return
     lower, upper = certificate.margin
     bound = certificate.mistake_bound

@@ -3,50 +3,64 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Usage, writing
 
 
+@option.command()
+@option.data_files
+@click.option("--repeats", "-n", type=click.IntRange(min=1), default=20, help="Number of random orders.")
+@click.option("--passes", type=click.IntRange(min=1), default=1, help="Passes over the data in each order.")
+@click.option(
+    "--prefix",
+    type=float,
+    default=0.1,
+    help="Share of the examples on which settings are chosen; the others are scored.",
+)
+@click.option("--shuffle/--in-order", default=True, help="Shuffle, or keep the order of the data.")
+@click.option(
+    "--only",
+    metavar="NAME",
+    multiple=True,
+    help="Compare only learners whose name begins so; can be given several times.",
+)
+@click.option("--plot", type=option.FILE, metavar="FILE", help="Draw the result: .png, .svg or .pdf.")
+@option.label
+@option.format
+@option.header
+@option.types
+@option.interactions
+@option.standardize
+@option.bits
+@option.one_based
+@option.threads
+@option.seed
+@option.as_json
+@option.quiet
 def compare(
-    data: option.DataFiles,
-    repeats: Annotated[int, typer.Option("--repeats", "-n", min=1, help="Number of random orders.")] = 20,
-    passes: Annotated[int, typer.Option("--passes", min=1, help="Passes over the data in each order.")] = 1,
-    prefix: Annotated[
-        float,
-        typer.Option("--prefix", help="Share of the examples on which settings are chosen; the others are scored."),
-    ] = 0.1,
-    shuffle: Annotated[
-        bool, typer.Option("--shuffle/--in-order", help="Shuffle, or keep the order of the data.")
-    ] = True,
-    only: Annotated[
-        list[str],
-        typer.Option(
-            "--only",
-            metavar="NAME",
-            show_default=False,
-            help="Compare only learners whose name begins so; can be given several times.",
-        ),
-    ] = [],  # noqa: B006
-    plot: Annotated[
-        str | None,
-        typer.Option("--plot", metavar="FILE", show_default=False, help="Draw the result: .png, .svg or .pdf."),
-    ] = None,
-    label: option.Label = None,
-    format: option.Format = None,  # noqa: A002
-    header: option.Header = None,
-    types: option.Types = [],  # noqa: B006
-    interactions: option.Interactions = [],  # noqa: B006
-    standardize: option.Standardize = False,
-    bits: option.Bits = None,
-    one_based: option.OneBased = None,
-    threads: option.Threads = None,
-    seed: option.Seed = 0,
-    json: option.AsJson = False,
-    quiet: option.Quiet = False,
+    data: tuple[str, ...],
+    repeats: int,
+    passes: int,
+    prefix: float,
+    shuffle: bool,
+    only: tuple[str, ...],
+    plot: str | None,
+    label: str | None,
+    format: str | None,  # noqa: A002
+    header: bool | None,
+    types: tuple[str, ...],
+    interactions: tuple[str, ...],
+    standardize: bool,
+    bits: int | None,
+    one_based: bool | None,
+    threads: int | None,
+    seed: int,
+    json: bool,
+    quiet: bool,
 ) -> None:
     """Compare all linear learners on your data by the mistakes that they make before learning each example.
 
@@ -81,17 +95,17 @@ def compare(
     if json:
         _files.emit(result.to_json())
         return
-    typer.echo(result.to_text())
+    click.echo(result.to_text())
     if not quiet:
         order = f"{result.repeats} shuffles" if shuffle else "in the given order"
-        typer.echo(
+        click.echo(
             f"{result.examples:,} examples of {len(result.classes)} classes with {result.features:,} features; {order}; settings "
             f"chosen on the first {result.examples - result.scored:,}, mistakes before learning counted on the other "
             f"{result.scored:,}.",
             err=True,
         )
         for reason in result.skipped:
-            typer.echo(f"left out: {reason}", err=True)
+            click.echo(f"left out: {reason}", err=True)
 
 
 def _plain(name: str) -> str:

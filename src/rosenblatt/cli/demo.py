@@ -4,23 +4,27 @@ import contextlib
 import csv
 import shlex
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
+from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import FAILED
 
 POINTS = (("x1", "x2", "label"), (1, 1, -1), (3, 2, 1), (2, 4, 1), (3, 4, 1), (2, 3, -1))
 TRAINING_MAILS = 1_500
 
 
-def demo(
-    words: Annotated[int, typer.Option("--words", min=1, max=100, help="Number of words to show for each class.")] = 8,
-    epochs: Annotated[int, typer.Option("--epochs", min=1, max=1000, help="Passes over the mails.")] = 10,
-    folder: Annotated[
-        Path, typer.Option("--folder", metavar="FOLDER", help="Folder for the data, the model and the report.")
-    ] = Path("rosenblatt-demo"),
-) -> None:
+@option.command()
+@click.option("--words", type=click.IntRange(min=1, max=100), default=8, help="Number of words to show for each class.")
+@click.option("--epochs", type=click.IntRange(min=1, max=1000), default=10, help="Passes over the mails.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=Path("rosenblatt-demo"),
+    metavar="FOLDER",
+    help="Folder for the data, the model and the report.",
+)
+def demo(words: int, epochs: int, folder: Path) -> None:
     """Train a spam filter on 2,000 real mails, prove things about it, and write a report.
 
     For example:
@@ -32,14 +36,14 @@ def demo(
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.chdir(folder):
         _write_data()
-        typer.echo("Five commands on real mails. The first run of each takes longer, because it compiles code.\n")
-        typer.secho(f"$ cd {shlex.quote(str(folder))}", bold=True)
+        click.echo("Five commands on real mails. The first run of each takes longer, because it compiles code.\n")
+        click.secho(f"$ cd {shlex.quote(str(folder))}", bold=True)
         for explanation, command in _tour(words, epochs):
             _step(explanation, command)
-    typer.secho("\nResults", bold=True)
-    typer.echo(f"  the report     {folder.resolve() / 'report.html'}")
-    typer.echo(f"  data, model    {folder.resolve()}: try the commands above here; each has --help")
-    typer.echo("  rosenblatt lab shows the algorithm step by step in the browser; rosenblatt serve learns over HTTP.")
+    click.secho("\nResults", bold=True)
+    click.echo(f"  the report     {folder.resolve() / 'report.html'}")
+    click.echo(f"  data, model    {folder.resolve()}: try the commands above here; each has --help")
+    click.echo("  rosenblatt lab shows the algorithm step by step in the browser; rosenblatt serve learns over HTTP.")
 
 
 def _tour(words: int, epochs: int) -> list[tuple[str, str]]:
@@ -67,12 +71,12 @@ def _step(explanation: str, command: str) -> None:
     """Print and run a command."""
     from rosenblatt.cli import app
 
-    typer.echo(f"\n{explanation}")
-    typer.secho(f"$ rosenblatt {command}", bold=True)
+    click.echo(f"\n{explanation}")
+    click.secho(f"$ rosenblatt {command}", bold=True)
     code = app(shlex.split(command), standalone_mode=False)
     if code:
-        typer.echo(f"rosenblatt: the demo stopped at this command, which ended with {code}.", err=True)
-        raise typer.Exit(FAILED)
+        click.echo(f"rosenblatt: the demo stopped at this command, which ended with {code}.", err=True)
+        raise click.exceptions.Exit(FAILED)
 
 
 def _write_data() -> None:

@@ -1,24 +1,29 @@
 """`rosenblatt evaluate`: measure a model on labelled examples."""
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Usage, warn
 
 
+@option.command()
+@option.model_file
+@option.data_files
+@click.option("--roc", type=option.FILE, metavar="FILE.png", help="Also draw the ROC curve, for two classes.")
+@option.format
+@option.threads
+@option.as_json
+@option.quiet
 def evaluate(
-    model: option.ModelFile,
-    data: option.DataFiles,
-    roc: Annotated[
-        str | None,
-        typer.Option("--roc", metavar="FILE.png", show_default=False, help="Also draw the ROC curve, for two classes."),
-    ] = None,
-    format: option.Format = None,  # noqa: A002
-    threads: option.Threads = None,
-    json: option.AsJson = False,
-    quiet: option.Quiet = False,
+    model: str,
+    data: tuple[str, ...],
+    roc: str | None,
+    format: str | None,  # noqa: A002
+    threads: int | None,
+    json: bool,
+    quiet: bool,
 ) -> None:
     """Compare predictions with labels: accuracy, confusion and, for two classes, the area under the ROC curve.
 
@@ -46,7 +51,7 @@ def evaluate(
     if json:
         _files.emit(result.to_json())
     else:
-        typer.echo(result.to_text())
+        click.echo(result.to_text())
 
 
 def _draw(path: str, result: Any) -> None:

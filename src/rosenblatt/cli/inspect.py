@@ -1,27 +1,24 @@
 """`rosenblatt inspect`: show the weights of a model."""
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Usage
 
 
-def inspect(
-    model: option.ModelFile,
-    top: Annotated[int, typer.Option("--top", "-n", min=0, help="Number of features to show for each class.")] = 20,
-    feature: Annotated[
-        list[str],
-        typer.Option(
-            "--feature",
-            metavar="NAME",
-            show_default=False,
-            help="Show the weights of this feature instead; can be given several times.",
-        ),
-    ] = [],  # noqa: B006
-    json: option.AsJson = False,
-) -> None:
+@option.command()
+@option.model_file
+@click.option("--top", "-n", type=click.IntRange(min=0), default=20, help="Number of features to show for each class.")
+@click.option(
+    "--feature",
+    metavar="NAME",
+    multiple=True,
+    help="Show the weights of this feature instead; can be given several times.",
+)
+@option.as_json
+def inspect(model: str, top: int, feature: tuple[str, ...], json: bool) -> None:
     """Show the largest weights of a model for each class, its parameters and its training data.
 
     For example:
@@ -43,15 +40,15 @@ def inspect(
         return
     for key in ("algorithm", "parameters", "trained on", "examples", "mistakes", "updates", "features", "written by"):
         if key in facts:
-            typer.echo(f"{key:<11} {_shown(facts[key])}")
-    typer.echo(f"{'classes':<11} {', '.join(str(label) for label in facts['classes'])}")
+            click.echo(f"{key:<11} {_shown(facts[key])}")
+    click.echo(f"{'classes':<11} {', '.join(str(label) for label in facts['classes'])}")
     if feature:
         for name, weights in named.items():
-            typer.echo(f"\n{name}")
+            click.echo(f"\n{name}")
             for label, weight in weights.items():
-                typer.echo(f"  {weight:>+12.5g}  {label}")
+                click.echo(f"  {weight:>+12.5g}  {label}")
     elif "strongest" not in facts:
-        typer.echo(f"\n{facts['algorithm']} has no weights of features: it is a sum over examples.")
+        click.echo(f"\n{facts['algorithm']} has no weights of features: it is a sum over examples.")
     else:
         _print_strongest(facts["strongest"])
 
@@ -108,11 +105,11 @@ def strongest(estimator: Any, count: int) -> dict[str, list[list[Any]]]:
 
 def _print_strongest(found: dict[str, list[list[Any]]]) -> None:
     for label, features in found.items():
-        typer.echo(f"\nfor {label}")
+        click.echo(f"\nfor {label}")
         for name, weight in features:
-            typer.echo(f"  {weight:>+12.5g}  {name}")
+            click.echo(f"  {weight:>+12.5g}  {name}")
         if not features:
-            typer.echo("  nothing")
+            click.echo("  nothing")
 
 
 def _weights_of(estimator: Any, name: str) -> dict[str, float]:

@@ -1,19 +1,21 @@
 """`rosenblatt lab`: an interactive page that shows how a perceptron learns."""
 
-from typing import Annotated
+import click
 
-import typer
-
+from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Failure
 
 
-def lab(
-    port: Annotated[
-        int,
-        typer.Option("--port", "-p", min=0, max=65535, help="Port on this computer; 0 chooses a free one."),
-    ] = 8765,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the page.")] = True,
-) -> None:
+@option.command()
+@click.option(
+    "--port",
+    "-p",
+    type=click.IntRange(min=0, max=65535),
+    default=8765,
+    help="Port on this computer; 0 chooses a free one.",
+)
+@click.option("--browser/--no-browser", default=True, help="Whether to open the page.")
+def lab(port: int, browser: bool) -> None:
     """Serve the interactive page, only to this computer, and open it.
 
     For example:

@@ -1,33 +1,35 @@
 """`rosenblatt predict`: predict the label of each example."""
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from rosenblatt.cli import _options as option
 
 
+@option.command()
+@option.model_file
+@option.data_files
+@click.option("--output", "-o", type=option.FILE, metavar="FILE", help="Output file. Default: standard output.")
+@click.option(
+    "--scores",
+    "-s",
+    is_flag=True,
+    help="Also write the scores: one score for two classes (positive for the second), else one per class.",
+)
+@option.format
+@option.threads
+@click.option("--json", is_flag=True, help="Write one JSON object per line.")
+@option.quiet
 def predict(
-    model: option.ModelFile,
-    data: option.DataFiles,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", show_default=False, help="Output file. Default: standard output."
-        ),
-    ] = None,
-    scores: Annotated[
-        bool,
-        typer.Option(
-            "--scores",
-            "-s",
-            help="Also write the scores: one score for two classes (positive for the second), else one per class.",
-        ),
-    ] = False,
-    format: option.Format = None,  # noqa: A002
-    threads: option.Threads = None,
-    json: Annotated[bool, typer.Option("--json", help="Write one JSON object per line.")] = False,
-    quiet: option.Quiet = False,
+    model: str,
+    data: tuple[str, ...],
+    output: str | None,
+    scores: bool,
+    format: str | None,  # noqa: A002
+    threads: int | None,
+    json: bool,
+    quiet: bool,
 ) -> None:
     """Predict the label of every example, one per line, in the order of the data.
 

@@ -1,48 +1,50 @@
 """`rosenblatt replay`: check the event log of the service, rebuild a model from it, or learn it with another rule."""
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import FAILED, Failure, Usage, writing
 
 
+@option.command()
+@click.argument(
+    "log",
+    type=option.FILE,
+    metavar="LOG",
+    help="A store (its address, or an SQLite file), or a log written by --export.",
+)
+@click.option("--model", metavar="NAME", help="Name of the model, if there are several.")
+@option.algorithm
+@option.settings
+@click.option("--output", "-o", type=option.FILE, metavar="FILE", help="Write the resulting model.")
+@click.option(
+    "--export", type=option.FILE, metavar="FILE", help="Only write the events as JSON lines (.gz: compressed)."
+)
+@option.cluster
+@option.shards
+@option.mixing
+@click.option(
+    "--epochs",
+    "-e",
+    type=click.IntRange(min=1),
+    default=10,
+    help="With --dask: maximum number of passes over the examples.",
+)
+@option.as_json
 def replay(
-    log: Annotated[
-        str,
-        typer.Argument(
-            metavar="LOG",
-            help="A store (its address, or an SQLite file), or a log written by --export.",
-            show_default=False,
-        ),
-    ],
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME", help="Name of the model, if there are several.", show_default=False),
-    ] = None,
-    algorithm: option.Algorithm = None,
-    settings: option.Settings = [],  # noqa: B006
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the resulting model.", show_default=False),
-    ] = None,
-    export: Annotated[
-        str | None,
-        typer.Option(
-            "--export",
-            metavar="FILE",
-            help="Only write the events as JSON lines (.gz: compressed).",
-            show_default=False,
-        ),
-    ] = None,
-    dask: option.Cluster = None,
-    shards: option.Shards = None,
-    mixing: option.Mixing = None,
-    epochs: Annotated[
-        int, typer.Option("--epochs", "-e", min=1, help="With --dask: maximum number of passes over the examples.")
-    ] = 10,
-    json: option.AsJson = False,
+    log: str,
+    model: str | None,
+    algorithm: str | None,
+    settings: tuple[str, ...],
+    output: str | None,
+    export: str | None,
+    dask: str | None,
+    shards: int | None,
+    mixing: str | None,
+    epochs: int,
+    json: bool,
 ) -> None:
     """Replay the event log of the service: check it, rebuild a model from it, or try another rule.
 
@@ -65,7 +67,7 @@ def replay(
         if export is not None:
             with writing(export), replacing(export) as draft, work.opened(draft, "wb", export.endswith(".gz")) as file:
                 count = work.export(events, name, file)
-            typer.echo(f"{count} events of {name} written to {export}")
+            click.echo(f"{count} events of {name} written to {export}")
             return
         if dask is not None:
             _train(
@@ -98,7 +100,7 @@ def replay(
         _print(facts)
     same_rule = algorithm is None and not settings
     if same_rule and (facts["differing_predictions"] or facts["gaps"]):
-        raise typer.Exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
 
 
 def _train(
@@ -150,8 +152,8 @@ def _train(
         emit(facts)
         return
     for title in ("model", "algorithm", "examples", "features", "shards", "stopped"):
-        typer.echo(f"{title:<11} {facts[title]}")
-    typer.echo(f"{'mistakes':<11} {', '.join(str(epoch['mistakes']) for epoch in done)} in {len(done)} epochs")
+        click.echo(f"{title:<11} {facts[title]}")
+    click.echo(f"{'mistakes':<11} {', '.join(str(epoch['mistakes']) for epoch in done)} in {len(done)} epochs")
 
 
 def _chosen(model: str | None, models: dict[str, int], log: str) -> str:
@@ -168,15 +170,15 @@ def _print(facts: dict[str, object]) -> None:
     parameters = facts["parameters"]
     assert isinstance(parameters, dict)
     given = ", ".join(f"{name}={value}" for name, value in parameters.items())
-    typer.echo(f"model       {facts['model']}")
-    typer.echo(f"algorithm   {facts['algorithm']}{f' ({given})' if given else ''}")
+    click.echo(f"model       {facts['model']}")
+    click.echo(f"algorithm   {facts['algorithm']}{f' ({given})' if given else ''}")
     for name in ("events", "examples", "mistakes"):
-        typer.echo(f"{name:<11} {facts[name]:,}")
+        click.echo(f"{name:<11} {facts[name]:,}")
     for title, name in (("accuracy", "accuracy"), ("as served", "logged_accuracy")):
         value = facts[name]
-        typer.echo(f"{title:<11} {'-' if value is None else f'{value:.2%}'}")
-    typer.echo(f"{'different':<11} {facts['differing_predictions']:,} predictions differ from the log")
+        click.echo(f"{title:<11} {'-' if value is None else f'{value:.2%}'}")
+    click.echo(f"{'different':<11} {facts['differing_predictions']:,} predictions differ from the log")
     if facts["gaps"]:
-        typer.echo(f"{'gaps':<11} {facts['gaps']:,} places where events are missing")
+        click.echo(f"{'gaps':<11} {facts['gaps']:,} places where events are missing")
     if facts["refused"]:
-        typer.echo(f"{'refused':<11} {facts['refused']:,} events that this rule cannot learn")
+        click.echo(f"{'refused':<11} {facts['refused']:,} events that this rule cannot learn")

@@ -1,58 +1,84 @@
 """`rosenblatt serve` and `rosenblatt token`: the online-learning service and its access tokens."""
 
-from typing import Annotated
+import click
 
-import typer
-
+from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Failure, Usage
 
-StoreUrl = Annotated[
-    str,
-    typer.Option(
-        "--store",
-        metavar="URL",
-        envvar="ROSENBLATT_STORE",
-        help="sqlite:///file.db or postgresql://user@host/database.",
-    ),
-]
+store_url = click.option(
+    "--store",
+    metavar="URL",
+    envvar="ROSENBLATT_STORE",
+    show_envvar=True,
+    default="sqlite:///rosenblatt.db",
+    help="sqlite:///file.db or postgresql://user@host/database.",
+)
 
 
+@option.command()
+@store_url
+@click.option("--host", metavar="H", default="127.0.0.1", help="Address to listen on; without tokens only loopback.")
+@click.option(
+    "--port",
+    "-p",
+    type=click.IntRange(min=0, max=65535),
+    metavar="P",
+    default=8520,
+    help="Port; 0 chooses a free one.",
+)
+@click.option("--max-body", type=click.IntRange(min=1024), default=8 << 20, help="Maximum bytes of a request.")
+@click.option("--max-features", type=click.IntRange(min=1), default=10_000, help="Maximum features per example.")
+@click.option(
+    "--max-pending",
+    type=click.IntRange(min=1),
+    default=100_000,
+    help="Maximum number of predictions that wait for a label; then the oldest expires.",
+)
+@click.option(
+    "--max-age",
+    type=click.FloatRange(min=0.001),
+    default=7 * 86400.0,
+    help="Seconds after which a prediction expires.",
+)
+@click.option(
+    "--remember", type=click.IntRange(min=1), default=100_000, help="Number of revealed ids of a model to remember."
+)
+@click.option("--max-models", type=click.IntRange(min=1), default=100, help="Maximum number of models.")
+@click.option(
+    "--max-weights",
+    type=click.IntRange(min=1),
+    default=50_000_000,
+    help="Maximum number of weights: features times classes.",
+)
+@click.option(
+    "--snapshot-every",
+    type=click.IntRange(min=1),
+    default=20_000,
+    help="Number of events of a model between two snapshots.",
+)
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=0.1),
+    default=30.0,
+    help="Maximum seconds for a client to send its request.",
+)
+@click.option("--log-level", default="info", help="debug, info, warning or error.")
+@click.option("--log-requests", is_flag=True, help="Log each request.")
 def serve(
-    store: StoreUrl = "sqlite:///rosenblatt.db",
-    host: Annotated[
-        str, typer.Option("--host", metavar="H", help="Address to listen on; without tokens only loopback.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", "-p", metavar="P", min=0, max=65535, help="Port; 0 chooses a free one.")
-    ] = 8520,
-    max_body: Annotated[int, typer.Option("--max-body", min=1024, help="Maximum bytes of a request.")] = 8 << 20,
-    max_features: Annotated[int, typer.Option("--max-features", min=1, help="Maximum features per example.")] = 10_000,
-    max_pending: Annotated[
-        int,
-        typer.Option(
-            "--max-pending",
-            min=1,
-            help="Maximum number of predictions that wait for a label; then the oldest expires.",
-        ),
-    ] = 100_000,
-    max_age: Annotated[
-        float, typer.Option("--max-age", min=0.001, help="Seconds after which a prediction expires.")
-    ] = 7 * 86400.0,
-    remember: Annotated[
-        int, typer.Option("--remember", min=1, help="Number of revealed ids of a model to remember.")
-    ] = 100_000,
-    max_models: Annotated[int, typer.Option("--max-models", min=1, help="Maximum number of models.")] = 100,
-    max_weights: Annotated[
-        int, typer.Option("--max-weights", min=1, help="Maximum number of weights: features times classes.")
-    ] = 50_000_000,
-    snapshot_every: Annotated[
-        int, typer.Option("--snapshot-every", min=1, help="Number of events of a model between two snapshots.")
-    ] = 20_000,
-    patience: Annotated[
-        float, typer.Option("--patience", min=0.1, help="Maximum seconds for a client to send its request.")
-    ] = 30.0,
-    log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
-    log_requests: Annotated[bool, typer.Option("--log-requests", help="Log each request.")] = False,
+    store: str,
+    host: str,
+    port: int,
+    max_body: int,
+    max_features: int,
+    max_pending: int,
+    max_age: float,
+    remember: int,
+    max_models: int,
+    max_weights: int,
+    snapshot_every: int,
+    patience: float,
+    log_level: str,
+    log_requests: bool,
 ) -> None:
     """Serve models over HTTP that predict at once and learn when the true label arrives. No acknowledged event is lost.
 
@@ -80,34 +106,36 @@ def serve(
         raise Failure(error.strerror or str(error)) from error
 
 
-token = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Access tokens: rights to read, learn or administer."
-)
+@click.group
+def token() -> None:
+    """Access tokens: rights to read, learn or administer."""
 
 
 @token.command("add")
-def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of its user.")],
-    rights: Annotated[
-        str, typer.Option("--rights", help="read; learn: also predict, reveal and learn; admin: also create models.")
-    ] = "learn",
-    store: StoreUrl = "sqlite:///rosenblatt.db",
-) -> None:
+@click.argument("name", metavar="NAME", help="Name of its user.")
+@click.option(
+    "--rights", default="learn", help="read; learn: also predict, reveal and learn; admin: also create models."
+)
+@store_url
+def add(name: str, rights: str, store: str) -> None:
     """Create a token and print it. It cannot be shown again: the store keeps only its hash."""
     if not 0 < len(name) <= 64:
         raise Usage("The name of a token must have 1 to 64 characters.")
-    typer.echo(_open(store).add_token(name, rights))
+    click.echo(_open(store).add_token(name, rights))
 
 
 @token.command("list")
-def show(store: StoreUrl = "sqlite:///rosenblatt.db") -> None:
+@store_url
+def show(store: str) -> None:
     """List the tokens by name and rights."""
     for known in _open(store).tokens():
-        typer.echo(f"{known.rights:<6} {known.name}")
+        click.echo(f"{known.rights:<6} {known.name}")
 
 
 @token.command("revoke")
-def revoke(name: Annotated[str, typer.Argument(metavar="NAME")], store: StoreUrl = "sqlite:///rosenblatt.db") -> None:
+@click.argument("name", metavar="NAME", help="Name of its user.")
+@store_url
+def revoke(name: str, store: str) -> None:
     """Remove a token; a running service refuses it within seconds."""
     if not _open(store).revoke_token(name):
         raise Usage(f"There is no token named {name!r}. See `rosenblatt token list`.")

@@ -2,52 +2,67 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Any
 
-import typer
+import click
 
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
 
 
+@option.command()
+@option.data_files
+@click.option(
+    "--model",
+    "-m",
+    type=option.FILE,
+    metavar="MODEL",
+    help="Continue with this model if the file exists, and write it when the stream ends.",
+)
+@option.algorithm
+@option.settings
+@click.option(
+    "--delay",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Number of examples predicted before the label of one is known.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=option.FILE,
+    metavar="FILE",
+    help="Write the predictions, made before learning, to this file.",
+)
+@option.label
+@option.format
+@option.header
+@option.types
+@option.interactions
+@option.standardize
+@option.bits
+@option.one_based
+@option.seed
+@option.as_json
+@option.quiet
 def stream(
-    data: option.DataFiles,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="MODEL",
-            show_default=False,
-            help="Continue with this model if the file exists, and write it when the stream ends.",
-        ),
-    ] = None,
-    algorithm: option.Algorithm = None,
-    settings: option.Settings = [],  # noqa: B006
-    delay: Annotated[
-        int, typer.Option("--delay", min=0, help="Number of examples predicted before the label of one is known.")
-    ] = 0,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help="Write the predictions, made before learning, to this file.",
-        ),
-    ] = None,
-    label: option.Label = None,
-    format: option.Format = None,  # noqa: A002
-    header: option.Header = None,
-    types: option.Types = [],  # noqa: B006
-    interactions: option.Interactions = [],  # noqa: B006
-    standardize: option.Standardize = False,
-    bits: option.Bits = None,
-    one_based: option.OneBased = None,
-    seed: option.Seed = 0,
-    json: option.AsJson = False,
-    quiet: option.Quiet = False,
+    data: tuple[str, ...],
+    model: str | None,
+    algorithm: str | None,
+    settings: tuple[str, ...],
+    delay: int,
+    output: str | None,
+    label: str | None,
+    format: str | None,  # noqa: A002
+    header: bool | None,
+    types: tuple[str, ...],
+    interactions: tuple[str, ...],
+    standardize: bool,
+    bits: int | None,
+    one_based: bool | None,
+    seed: int,
+    json: bool,
+    quiet: bool,
 ) -> None:
     """Predict each example, then learn it. The accuracy of these predictions is printed after 1, 2, 4, 8, ... examples.
 
@@ -81,7 +96,7 @@ def stream(
         options["threads"] = 1  # several threads read ahead, which delays a live stream
     examples = _files.open_stream(data, **options)
     if not quiet:
-        typer.echo(examples.describe(), err=True)
+        click.echo(examples.describe(), err=True)
     progress, interrupt = Progress(), Interrupt()
     with ExitStack() as stack:
         file = stack.enter_context(_files.output(output)) if output is not None else None
@@ -96,7 +111,7 @@ def stream(
         _files.emit(_facts(progress, estimator))
     if interrupt.asked:
         warn("interrupted" + (f"; {model} holds the model learned so far." if model is not None else "."))
-        raise typer.Exit(INTERRUPTED)
+        raise click.exceptions.Exit(INTERRUPTED)
 
 
 def _refuse_changes(estimator: Any, algorithm: str | None, parameters: dict[str, Any], options: dict[str, Any]) -> None:
@@ -120,7 +135,7 @@ def _table(silent: bool) -> Any:
     """Make a function that prints a line of the progress table."""
     if silent:
         return lambda *_: None
-    typer.echo(
+    click.echo(
         f"{'examples':>12}{'mistakes':>12}{'accuracy':>10}{'since last':>12}{'features':>12}{'label':>14}{'predicted':>14}"
     )
     before = [0, 0]
@@ -128,7 +143,7 @@ def _table(silent: bool) -> Any:
     def line(progress: Any, features: int, truth: Any, guess: Any) -> None:
         examples, mistakes = progress.examples - before[0], progress.mistakes - before[1]
         before[:] = progress.examples, progress.mistakes
-        typer.echo(
+        click.echo(
             f"{progress.examples:>12,}{progress.mistakes:>12,}{progress.accuracy:>10.2%}{1 - mistakes / examples:>12.2%}"
             f"{features:>12,}{_short(truth):>14}{_short(guess):>14}"
         )
@@ -153,6 +168,7 @@ def _run(
     model = getattr(estimator, "model_", None)
     if model is None:
         model = estimator._new_model(stream.encoder.n_features, np.float64)
+        estimator._check_positive_of_stream(model)
         estimator._check_can_move(model)
         estimator.model_ = model
     pupil, waiting = Pupil(model), deque[Any]()

@@ -1,77 +1,76 @@
 """`rosenblatt trace`: show every step of a run."""
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import Usage
 
 
-class Form(StrEnum):
-    """Output formats of a trace."""
-
-    text = "text"
-    markdown = "markdown"
-    html = "html"
-    json = "json"
-    csv = "csv"
-
-
-class OnZero(StrEnum):
-    """Meanings of a score of exactly 0."""
-
-    update = "update"
-    positive = "positive"
-    keep = "keep"
-
-
+@option.command()
+@option.data_files
+@option.algorithm
+@click.option("--epochs", "-e", type=click.IntRange(min=1), default=1, help="Passes over the data.")
+@click.option(
+    "--init",
+    metavar="W",
+    help="Initial weights, the bias first: --init=-1,0,0; for several classes a row each, separated by semicolons.",
+)
+@click.option(
+    "--on-zero",
+    type=click.Choice(["update", "positive", "keep"]),
+    default="update",
+    help="Meaning of a score of exactly 0: a mistake, a prediction of the positive class, or never a mistake.",
+)
+@click.option("--intercept/--no-intercept", default=True, help="Whether there is a bias.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=4),
+    default=200,
+    help="Maximum number of steps; of a longer run the first, the last and some mistakes.",
+)
+@click.option(
+    "--to",
+    "-t",
+    type=click.Choice(["text", "markdown", "html", "json", "csv"]),
+    default="text",
+    help="Output format.",
+)
+@click.option("--output", "-o", type=option.FILE, metavar="FILE", help="Output file. Default: standard output.")
+@option.settings
+@option.positive
+@option.classes
+@option.label
+@option.format
+@option.header
+@option.types
+@option.one_based
 def trace(
-    data: option.DataFiles,
-    algorithm: option.Algorithm = None,
-    epochs: Annotated[int, typer.Option("--epochs", "-e", min=1, help="Passes over the data.")] = 1,
-    init: Annotated[
-        str | None,
-        typer.Option(
-            "--init",
-            metavar="W",
-            show_default=False,
-            help="Initial weights, the bias first: --init=-1,0,0; for several classes a row each, separated by semicolons.",
-        ),
-    ] = None,
-    on_zero: Annotated[
-        OnZero,
-        typer.Option(
-            "--on-zero",
-            help="Meaning of a score of exactly 0: a mistake, a prediction of the second class, or never a mistake.",
-        ),
-    ] = OnZero.update,
-    intercept: Annotated[bool, typer.Option("--intercept/--no-intercept", help="Whether there is a bias.")] = True,
-    limit: Annotated[
-        int,
-        typer.Option(
-            "--limit", min=4, help="Maximum number of steps; of a longer run the first, the last and some mistakes."
-        ),
-    ] = 200,
-    to: Annotated[Form, typer.Option("--to", "-t", help="Output format.")] = Form.text,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", show_default=False, help="Output file. Default: standard output."
-        ),
-    ] = None,
-    settings: option.Settings = [],  # noqa: B006
-    label: option.Label = None,
-    format: option.Format = None,  # noqa: A002
-    header: option.Header = None,
-    types: option.Types = [],  # noqa: B006
-    one_based: option.OneBased = None,
+    data: tuple[str, ...],
+    algorithm: str | None,
+    epochs: int,
+    init: str | None,
+    on_zero: str,
+    intercept: bool,
+    limit: int,
+    to: str,
+    output: str | None,
+    settings: tuple[str, ...],
+    positive: str | None,
+    classes: str | None,
+    label: str | None,
+    format: str | None,  # noqa: A002
+    header: bool | None,
+    types: tuple[str, ...],
+    one_based: bool | None,
 ) -> None:
     """Show every step of a learner: score, label, mistake, weights before and after, and the two sides of the mistake bound.
 
     For example:
       rosenblatt trace points.csv --init=-1,0,0 --on-zero positive
+      rosenblatt trace points.csv --positive C1
+      rosenblatt trace one.csv --classes 0,1,2 --init='-2,2,1;0,3,4;1,4,-2' --no-intercept
       rosenblatt trace points.csv -a passive-aggressive --set C=0.5 --to html -o steps.html
     """
     from rosenblatt.estimators.bases import with_sklearn
@@ -87,9 +86,10 @@ def trace(
     X, y, names = _files.read_all(data, options)
     run = run_trace(
         _named(X, names), y, algorithm=learner.__name__, max_iter=epochs, init=_numbers(init), fit_intercept=intercept,
-        on_zero=on_zero.value, limit=limit, **parameters,
+        on_zero=on_zero, limit=limit, positive=positive, classes=option.parsed_classes(classes, set(y.tolist())),
+        **parameters,
     )  # fmt: skip
-    written = getattr(run, f"to_{to.value}")()
+    written = getattr(run, f"to_{to}")()
     with _files.output(output) as file:
         file.write(written if written.endswith("\n") else written + "\n")
 

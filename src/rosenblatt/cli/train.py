@@ -3,9 +3,9 @@
 import dataclasses
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
@@ -17,67 +17,79 @@ if TYPE_CHECKING:
 ALGORITHM, EPOCHS = "averaged-perceptron", 10
 
 
+@option.command()
+@option.data_files
+@click.option("--model", "-m", type=option.FILE, metavar="MODEL", required=True, help="Model file to write.")
+@option.algorithm
+@click.option(
+    "--epochs",
+    "-e",
+    type=click.IntRange(min=1),
+    help=f"Maximum number of passes over the data; with --resume, including earlier ones. Default: {EPOCHS}.",
+)
+@option.settings
+@option.positive
+@option.classes
+@option.label
+@option.format
+@option.header
+@option.types
+@option.interactions
+@option.standardize
+@option.bits
+@option.one_based
+@option.seed
+@click.option(
+    "--shuffle/--no-shuffle",
+    default=True,
+    help="Shuffle the examples in each epoch: all of them if they fit into memory, else within each batch.",
+)
+@click.option(
+    "--holdout",
+    type=click.FloatRange(min=0.0, max=0.9),
+    default=0.0,
+    metavar="SHARE",
+    help="Share of the examples that are not used for training; stop when the accuracy on them no longer rises.",
+)
+@click.option("--test", type=option.FILE, metavar="DATA", help="A file to test the trained model on.")
+@click.option("--report", type=option.FILE, metavar="FILE.html", help="Write an HTML page with all results.")
+@click.option("--resume", is_flag=True, help="Continue to train MODEL: an interrupted run, or with new data.")
+@option.threads
+@option.cluster
+@option.shards
+@option.mixing
+@option.as_json
+@option.quiet
+@click.pass_context
 def train(
-    context: typer.Context,
-    data: option.DataFiles,
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="MODEL", help="Model file to write.", show_default=False)
-    ],
-    algorithm: option.Algorithm = None,
-    epochs: Annotated[
-        int | None,
-        typer.Option(
-            "--epochs",
-            "-e",
-            min=1,
-            show_default=False,
-            help=f"Maximum number of passes over the data; with --resume, including earlier ones. Default: {EPOCHS}.",
-        ),
-    ] = None,
-    settings: option.Settings = [],  # noqa: B006 - Typer makes a new list for each call
-    label: option.Label = None,
-    format: option.Format = None,  # noqa: A002
-    header: option.Header = None,
-    types: option.Types = [],  # noqa: B006
-    interactions: option.Interactions = [],  # noqa: B006
-    standardize: option.Standardize = False,
-    bits: option.Bits = None,
-    one_based: option.OneBased = None,
-    seed: option.Seed = 0,
-    shuffle: Annotated[
-        bool,
-        typer.Option(
-            "--shuffle/--no-shuffle",
-            help="Shuffle the examples in each epoch: all of them if they fit into memory, else within each batch.",
-        ),
-    ] = True,
-    holdout: Annotated[
-        float,
-        typer.Option(
-            "--holdout",
-            min=0.0,
-            max=0.9,
-            metavar="SHARE",
-            help="Share of the examples that are not used for training; stop when the accuracy on them no longer rises.",
-        ),
-    ] = 0.0,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", metavar="DATA", show_default=False, help="A file to test the trained model on."),
-    ] = None,
-    report: Annotated[
-        str | None,
-        typer.Option("--report", metavar="FILE.html", show_default=False, help="Write an HTML page with all results."),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue to train MODEL: an interrupted run, or with new data.")
-    ] = False,
-    threads: option.Threads = None,
-    dask: option.Cluster = None,
-    shards: option.Shards = None,
-    mixing: option.Mixing = None,
-    json: option.AsJson = False,
-    quiet: option.Quiet = False,
+    context: click.Context,
+    data: tuple[str, ...],
+    model: str,
+    algorithm: str | None,
+    epochs: int | None,
+    settings: tuple[str, ...],
+    positive: str | None,
+    classes: str | None,
+    label: str | None,
+    format: str | None,  # noqa: A002
+    header: bool | None,
+    types: tuple[str, ...],
+    interactions: tuple[str, ...],
+    standardize: bool,
+    bits: int | None,
+    one_based: bool | None,
+    seed: int,
+    shuffle: bool,
+    holdout: float,
+    test: str | None,
+    report: str | None,
+    resume: bool,
+    threads: int | None,
+    dask: str | None,
+    shards: int | None,
+    mixing: str | None,
+    json: bool,
+    quiet: bool,
 ) -> None:
     """Train a model on a file, or on files larger than memory.
 
@@ -100,14 +112,21 @@ def train(
     option.check_cluster(dask, shards, mixing)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, threads)
     parameters = option.parsed_settings(settings, algorithm or ALGORITHM)
+    if positive is not None:
+        parameters["positive"] = positive
     epochs = _epochs(parameters, epochs)
-    session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout)
+    if classes is not None and (resume or dask is not None):
+        raise Usage(
+            f"--classes is for a new model that is trained in one process; got it with {'--resume' if resume else '--dask'}. "
+            "Leave it out."
+        )
+    session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout, classes=classes)
     if resume:
         session.resume(model, data, options, algorithm, parameters, epochs, _given(context))
     else:
         session.begin(data, options, algorithm or ALGORITHM, parameters, epochs or EPOCHS)
     if not quiet:
-        typer.echo(session.stream.describe(), err=True)
+        click.echo(session.stream.describe(), err=True)
     started = time.monotonic()
     if dask is not None:
         session.learn_on(dask, shards, mixing, model, _epoch_lines(quiet))
@@ -139,7 +158,7 @@ def train(
     if session.history.stopped == "interrupted":
         further = "Continue with --resume." if session.online else f"{facts['algorithm']} cannot be resumed."
         warn(f"interrupted; {model} holds the model learned so far. {further}")
-        raise typer.Exit(INTERRUPTED)
+        raise click.exceptions.Exit(INTERRUPTED)
     if session.history.stopped == "read once" and session.schedule.max_iter > 1:
         warn("standard input did not fit into memory and could be read only once. Save it to a file for more epochs.")
 
@@ -157,7 +176,7 @@ def _epochs(parameters: dict[str, Any], epochs: int | None) -> int | None:
     return asked
 
 
-def _given(context: typer.Context) -> list[str]:
+def _given(context: click.Context) -> list[str]:
     """Options on the command line among those that a resumed run keeps."""
     sources = {name: context.get_parameter_source(name) for name in ("seed", "shuffle", "holdout")}
     return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
@@ -173,14 +192,14 @@ def _epoch_lines(quiet: bool) -> Any:
         nonlocal printed
         held = schedule.holdout > 0
         if not printed:
-            typer.echo(
+            click.echo(
                 f"{'epoch':>6}{'examples':>14}{'mistakes':>12}{'accuracy*':>11}{'held out' if held else '':>10}{'seconds':>9}",
                 err=True,
             )
             printed = True
         epoch: Epoch = history.done[-1]
         share = f"{epoch.held_out_accuracy:.2%}" if epoch.held_out_accuracy is not None else ""
-        typer.echo(
+        click.echo(
             f"{len(history.done):>6}{epoch.examples:>14,}{epoch.mistakes:>12,}{epoch.accuracy:>11.2%}{share:>10}{epoch.seconds:>9.2f}",
             err=True,
         )
@@ -210,9 +229,9 @@ def _print(facts: dict[str, Any], evaluation: Any) -> None:
     if facts.get("held_out_accuracy") is not None:
         lines.append(f"held out   {facts['held_out_accuracy']:.2%}")
     lines.append(f"model      {facts['model']}")
-    typer.echo("\n".join(lines))
+    click.echo("\n".join(lines))
     if evaluation is not None:
-        typer.echo(f"\nTest on {facts['test']['data']}\n{evaluation.to_text()}")
+        click.echo(f"\nTest on {facts['test']['data']}\n{evaluation.to_text()}")
 
 
 def as_epoch(epoch: "Epoch") -> dict[str, Any]:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.codegen import load_module, step_source
 from rosenblatt.engine.state import since
+from rosenblatt.engine.steps import step_source
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import writable
 from rosenblatt.model.rule import Rule
 from rosenblatt.model.scores import predicted_classes
-from rosenblatt.training.loop import Block, smallest_margin
+from rosenblatt.training.loop import Block, all_learned, smallest_margin
 from rosenblatt.training.schedule import Schedule, VisitingOrder
 
 from ._mixing import coordinates_of
@@ -69,6 +69,8 @@ def _missing(margin: float) -> float:
 @functools.cache
 def _step(source: str) -> Any:
     """The step function of a source whose first line is its name; loaded from a file, so that Numba can cache it."""
+    from rosenblatt.engine.codegen import load_module
+
     name, _, text = source.partition("\n")
     return getattr(load_module(f"step_{name}", text), name)
 
@@ -286,3 +288,11 @@ def margin_of(shards: Sequence[Shard], start: Sequence[Array], order: Order) -> 
     model = _model(order)
     coordinates_of(model, order.alone).install(start)
     return smallest_margin(model, (Block(shard.table(), shard.codes, shard.weights) for shard in shards))
+
+
+def learned(shards: Sequence[Shard], start: Sequence[Array], order: Order) -> float:
+    """1 if a pass over the examples of some shards would change nothing, else 0."""
+    model = _model(order)
+    coordinates_of(model, order.alone).install(start)
+    blocks = ((Block(s.table(), s.codes, s.weights), s.parts(order.schedule)[0]) for s in shards)
+    return float(all_learned(model, blocks))

@@ -15,6 +15,7 @@ from rosenblatt.data import Encoder
 from rosenblatt.data.vocabulary import Vocabulary
 from rosenblatt.estimators.certificate import warn_of_last_epoch
 from rosenblatt.model.linear import Model
+from rosenblatt.model.scores import ordered
 from rosenblatt.model_file import save
 from rosenblatt.model_file.atomic import check_output
 from rosenblatt.training.history import History, ShardedEpoch
@@ -177,6 +178,7 @@ def _prepared(
         raise ValueError(
             f"The labels of {name} must hold at least 2 classes; got 1 class, {classes[0]!r}. Check that y is the label column."
         )
+    classes = ordered(classes, estimator.positive)
     width, columns, names = joined_features(facts, data.source)
     encoder = data.source.encoder
     if encoder is not None:

@@ -11,7 +11,7 @@ from rosenblatt.data import Encoder, open_stream
 from rosenblatt.data.batch import compact, join
 from rosenblatt.data.encoder import Moments
 from rosenblatt.data.spans import Span
-from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.conventions import CSR
 from rosenblatt.model.linear import kind_of_label
 from rosenblatt.model.matrix import Table
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.mixing import add_difference, collect
+from rosenblatt.engine.entries import add_difference, collect
 from rosenblatt.engine.state import counts_and_sums
 from rosenblatt.model.linear import Model
 from rosenblatt.model.rule import DiagonalVariances, FullVariances, ScaleFactors

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.mixing import add_packed
+from rosenblatt.engine.entries import add_packed
 from rosenblatt.model.matrix import writable
 
 Array = NDArray[Any]

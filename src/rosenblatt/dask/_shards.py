@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.conventions import CSR
 from rosenblatt.model.matrix import Table, writable
 from rosenblatt.training.schedule import Schedule, held_out
 

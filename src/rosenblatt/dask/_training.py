@@ -22,7 +22,18 @@ from rosenblatt.training.schedule import Schedule
 
 from ._awaiting import RETRIES, Fetching, Lost
 from ._data import Data
-from ._epochs import Judgement, Order, Recipe, forget, judge, learn_each, learn_shards, margin_of, place_of_worker
+from ._epochs import (
+    Judgement,
+    Order,
+    Recipe,
+    forget,
+    judge,
+    learn_each,
+    learn_shards,
+    learned,
+    margin_of,
+    place_of_worker,
+)
 from ._errors import ClusterError, scheduler_lost
 from ._mixing import coordinates_of
 from ._nodes import group_of, nodes_of
@@ -245,6 +256,14 @@ class Trainer:
 
     def smallest_margin(self) -> float:
         """The smallest margin of the last weights over all examples; stops after the first misclassified example."""
+        return self._smallest(margin_of, "margin")
+
+    def all_learned(self) -> bool:
+        """Whether a pass over all examples would change nothing."""
+        return self._smallest(learned, "learned") > 0.0
+
+    def _smallest(self, ask: Callable[..., float], name: str) -> float:
+        """The smallest answer of all shards about the last weights; stops after the first that is not positive."""
         for _ in range(RETRIES):
             order, data = self._order(), self.data
             try:
@@ -253,7 +272,7 @@ class Trainer:
                 for first in range(0, len(data.shards), AT_ONCE):
                     some = range(first, min(first + AT_ONCE, len(data.shards)))
                     tasks = data.submit(
-                        margin_of, [([data.shards[n]], sent) for n in some], [f"margin-{n}" for n in some],
+                        ask, [([data.shards[n]], sent) for n in some], [f"{name}-{n}" for n in some],
                         [data.holders[n] for n in some], order=order,
                     )  # fmt: skip
                     smallest = min(smallest, *self.awaiting.results(tasks))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.conventions import CSR
 from rosenblatt.model.matrix import Table
 
 

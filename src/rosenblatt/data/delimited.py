@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rosenblatt.engine.text.tables import last_record
+from rosenblatt.engine.entries import last_record
 
 from .encoder import Encoder
 from .errors import BadData

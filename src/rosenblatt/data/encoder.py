@@ -6,19 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.rows import CSR
-from rosenblatt.engine.text.tables import standardize
-from rosenblatt.engine.text.tokens import (
-    END,
-    USED,
-    Tokens,
-    add_categories,
-    add_numbers,
-    add_words,
-    arrange,
-    cross,
-    room_to_cross,
-)  # fmt: skip
+from rosenblatt.engine.conventions import CSR
+from rosenblatt.engine.entries import add_categories, add_numbers, add_words, arrange, cross, room_to_cross, standardize
+from rosenblatt.engine.text.arrays import END, USED, Tokens
 
 from .errors import BadData
 from .vocabulary import Vocabulary, new_tokens

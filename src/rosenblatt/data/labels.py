@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.text.tables import label_codes
+from rosenblatt.engine.entries import label_codes
 
 from .errors import BadData
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.text.numbers import PADDING
+from rosenblatt.engine.text.arrays import PADDING
 
 from .errors import BadData
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rosenblatt.engine.rows import CSR
+from rosenblatt.engine.conventions import CSR
 
 from .batch import Batch, compact, join
 from .encoder import Encoder

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.rows import CSR
-from rosenblatt.engine.text.svmlight import (
+from rosenblatt.engine.conventions import CSR
+from rosenblatt.engine.entries import parse_svmlight
+from rosenblatt.engine.text.svmlight_report import (
     BAD_INDEX,
     BAD_LABEL,
     BAD_VALUE,
@@ -24,8 +25,7 @@ from rosenblatt.engine.text.svmlight import (
     SLOW_COUNT,
     STATUS,
     ZERO_INDEX,
-    parse_svmlight,
-)  # fmt: skip
+)
 
 from .batch import Batch
 from .encoder import Encoder

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.text.tokens import Tokens
+from rosenblatt.engine.text.arrays import Tokens
 
 from .batch import Batch
 from .encoder import KINDS, Encoder

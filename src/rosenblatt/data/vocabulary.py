@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.text.numbers import PADDING
-from rosenblatt.engine.text.tokens import END, Tokens, number_tokens, rehash, slot_of
+from rosenblatt.engine.entries import number_tokens, rehash, slot_of
+from rosenblatt.engine.text.arrays import END, PADDING, Tokens
 
 from .sources import Spare
 

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.rows import CSR
-from rosenblatt.engine.text.tokens import Tokens
-from rosenblatt.engine.text.vw import (
+from rosenblatt.engine.conventions import CSR
+from rosenblatt.engine.entries import parse_vw
+from rosenblatt.engine.text.arrays import Tokens
+from rosenblatt.engine.text.vw_report import (
     BAD_FACTOR,
     BAD_LABEL,
     BAD_NAME,
@@ -24,8 +25,7 @@ from rosenblatt.engine.text.vw import (
     STATUS,
     TAGS,
     WEIGHTS,
-    parse_vw,
-)  # fmt: skip
+)
 
 from .batch import Batch
 from .encoder import Encoder

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from rosenblatt.dual._threads import in_row_threads
 from rosenblatt.dual.rows import Array, Block, Floats
-from rosenblatt.engine.dual import power
+from rosenblatt.engine.entries import power
+from rosenblatt.model.scores import in_row_threads
 
 KERNELS = ("poly", "rbf", "linear", "sigmoid", "precomputed")
 

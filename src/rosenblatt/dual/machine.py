@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rosenblatt.dual.rows import Block, Floats, Growing, Integers, RowStore
-from rosenblatt.engine.dual import OnZero, Scheme
+from rosenblatt.engine.conventions import OnZero, Scheme
 
 
 def columns_for(n_classes: int) -> int:

@@ -16,7 +16,7 @@ from rosenblatt.dual.machine import Machine, columns_for
 from rosenblatt.dual.readouts import coefficients, decide, linear_scores
 from rosenblatt.dual.rows import Block, Floats, Integers
 from rosenblatt.dual.training import BLOCK_SIZE, learn_stream
-from rosenblatt.engine.dual import ON_ZERO, SCHEMES, OnZero
+from rosenblatt.engine.conventions import ON_ZERO, SCHEMES, OnZero, Scheme
 from rosenblatt.model.scores import margins
 
 # Overflow is detected in the scores and raised as an error, so NumPy's warning is not needed.
@@ -45,7 +45,7 @@ class Settings:
 
     def build_machine(self, n_classes: int) -> Machine | BudgetMachine:
         """Create an empty machine."""
-        scheme, on_zero = SCHEMES[self.multiclass], ON_ZERO[self.on_zero]
+        scheme, on_zero = Scheme(SCHEMES[self.multiclass]), OnZero(ON_ZERO[self.on_zero])
         columns, keep_rows = columns_for(n_classes), self.kernel != "precomputed"
         if self.budget is None:
             return Machine(scheme, on_zero, columns, keep_rows)
@@ -110,7 +110,7 @@ class KernelModel:
 
     def set_on_zero(self, word: str) -> None:
         """Change how a score of 0 is treated from now on."""
-        self.machine.on_zero = ON_ZERO[word]
+        self.machine.on_zero = OnZero(ON_ZERO[word])
 
     def grow(self, n_classes: int) -> None:
         """Add classes."""

@@ -12,7 +12,7 @@ import numpy as np
 from rosenblatt.dual.functions import Kernel
 from rosenblatt.dual.machine import Machine
 from rosenblatt.dual.rows import Block, Floats, Integers
-from rosenblatt.engine.dual import learn_block
+from rosenblatt.engine.entries import learn_block
 
 TILE = 4096  # support rows per matrix product, which limits memory to block size x TILE kernel values
 

@@ -11,12 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rosenblatt.dual._threads import in_row_threads
 from rosenblatt.dual.functions import Kernel
 from rosenblatt.dual.machine import Machine
 from rosenblatt.dual.online import TILE, NotFiniteError
 from rosenblatt.dual.rows import Block, Floats
-from rosenblatt.engine.dual import Scheme, vote_classes, vote_signs
+from rosenblatt.engine.conventions import Scheme
+from rosenblatt.engine.entries import vote_classes, vote_signs
+from rosenblatt.model.scores import in_row_threads
 
 READOUTS = ("last", "average", "vote")
 

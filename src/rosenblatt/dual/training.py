@@ -52,7 +52,7 @@ class Epochs:
         mistakes = 0
         for which in blocks(order, self.block_size):
             block = self.data.take(which)
-            scores = self._current(block, which)
+            scores = self.current(block, which)
             mistakes += learn(self.machine, self.kernel, block, self.y[which], self.weight[which], scores, self.row_of)
             self.scores[which] = scores
             self.since[which] = len(self.machine.event_row)
@@ -63,14 +63,14 @@ class Epochs:
     def separates(self) -> bool:
         """Whether the current weights classify every example strictly correctly; stops at the first mistake."""
         for which in blocks(np.arange(len(self.data)), self.block_size):
-            scores = self._current(self.data.take(which), which)
+            scores = self.current(self.data.take(which), which)
             if not np.isfinite(scores).all():
                 raise NotFiniteError("The scores")
             if (margins(scores, self.y[which]) <= 0.0).any():
                 return False
         return True
 
-    def _current(self, block: Block, which: Integers) -> Floats:
+    def current(self, block: Block, which: Integers) -> Floats:
         """Scores of these examples under the current weights."""
         scores = self.scores[which]
         since = self.since[which]

@@ -10,14 +10,11 @@ import numpy as np
 from numba import njit, uint64
 
 from .codegen import number_of
+from .conventions import EXP, IDENTITY
 from .jit import NOGIL, VERB, verb
 from .multiclass import share
 from .rows import add, add_columns, is_dense, norm_above, squared_norm, unsigned
 from .state import DONE, OUT_OF_SCALE, REFUSED
-
-IDENTITY, EXP, BALANCED = 0, 1, 2
-"""Links: the weights are the sums of steps, their exponentials, or the difference of a balanced pair of exponentials."""
-
 
 SMALL, LARGE = 1e-200, 1e200  # the model rescales linked weights outside this range, before they overflow or underflow
 ONE = (np.ones(1),)  # the bias feature, as a row

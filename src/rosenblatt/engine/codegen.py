@@ -2,13 +2,13 @@
 
 Numba caches a function on disk only if it is defined in a file, and does not detect changes in functions that it calls. So each
 rule is written to a small module in a folder named by a hash of the engine: the source of ``step``, with a C entry point whose
-address the loops call. The loops are compiled once for all rules of a kind. Built-in and custom rules are treated alike.
+address the loops call. The loops are compiled once for all rules of a kind. The rules of the package are part of the compiled
+library and come here only without it.
 
 A rule is called only for examples that may need an update, so the call costs very little; and compiling a new rule takes the
 time of its few lines, not that of the loops.
 """
 
-import ast
 import functools
 import hashlib
 import importlib.util
@@ -16,9 +16,8 @@ import inspect
 import math
 import sys
 import tempfile
-import textwrap
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +27,14 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 
-from rosenblatt.engine.jit import cache_folder, checked, uncollected
+from rosenblatt.engine.cache import cache_folder
+from rosenblatt.engine.jit import checked, uncollected
 from rosenblatt.engine.simd import intrinsic
-from rosenblatt.engine.state import Additive, Asked, Committee, Diagonal, Full, Scaled
+from rosenblatt.engine.state import Additive, Asked
+from rosenblatt.engine.steps import NUMBERS, Step, definitions, kind_of_step, step_parameters
 
-Step = Callable[..., Any]
 Kernels = types.ModuleType
 """A generated module."""
-
-_GIVEN = ("margin", "own", "sq_norm", "w_sq_norm", "steps", "variance", "weight")
-"""Arguments of a step function that describe an example; its other arguments are hyperparameters."""
-
-_NUMBERS = {
-    Additive: ("margin", "sq_norm"),
-    Scaled: ("margin", "sq_norm", "w_sq_norm", "steps", "weight"),
-    Diagonal: ("margin", "variance", "weight", "unused", "unused_too"),
-    Committee: ("margin", "own", "w_sq_norm", "weight", "unused"),
-}
-"""The numbers that the loops of a kind pass to a rule, in their order."""
 
 IN_PYTHON: dict[int, Callable[..., Any]] = {}
 """Without compilation: the rules by their substitute addresses. Each takes the numbers of an example, then its params."""
@@ -84,56 +73,18 @@ _PAIR_RULE = """def rule({given}, params, out):
 
 
 @functools.cache
-def step_parameters(step: Step) -> tuple[str, ...]:
-    """The hyperparameters of a step function: its arguments without those that describe an example."""
-    names = tuple(inspect.signature(step).parameters)
-    if not names or names[0] != "margin":
-        raise TypeError(
-            f"The step function `{getattr(step, '__name__', step)}` must take `margin` as its first argument, then "
-            f"`sq_norm` if it needs it, then its hyperparameters; got ({', '.join(names)}). Rename the first argument."
-        )
-    return tuple(name for name in names if name not in _GIVEN)
-
-
-def is_second_order(step: Step) -> bool:
-    """Whether a step function has the argument `variance`, and so returns two numbers, alpha and beta."""
-    return asks_for(step, "variance")
-
-
-def is_shrinking(step: Step) -> bool:
-    """Whether a step function has the argument `w_sq_norm`, and so also returns the factor of w."""
-    return asks_for(step, "w_sq_norm")
-
-
-@functools.cache
-def asks_for(step: Step, name: str) -> bool:
-    """Whether a step function has an argument of this name."""
-    return name in inspect.signature(step).parameters
-
-
-@functools.cache
-def kind_of_step(step: Step, covariance: str = "diagonal") -> type:
-    """The kind of a rule, one of the classes of states, from the arguments of its step function."""
-    if is_second_order(step):
-        return Full if covariance == "full" else Diagonal
-    if asks_for(step, "own"):
-        return Committee
-    return Scaled if is_shrinking(step) else Additive
-
-
-@functools.cache
 def compile_step(step: Step) -> Any:
     """The compiled step function of a rule, from the cache folder where possible."""
     kind, hyperparameters = kind_of_step(step), step_parameters(step)
     names = tuple(inspect.signature(step).parameters)
     if numba.config.DISABLE_JIT:
-        return _InPython(step, names, _NUMBERS[kind], hyperparameters)
+        return _InPython(step, names, NUMBERS[kind], hyperparameters)
     arguments = ", ".join(f"params[{hyperparameters.index(n)}]" if n in hyperparameters else n for n in names)
     template, signature = (_RULE, NUMBER) if kind is Additive else (_PAIR_RULE, PAIR)
     fill = {"signature": signature}
-    wrapper = functools.partial(template.format, given=", ".join(_NUMBERS[kind]), arguments=arguments)
+    wrapper = functools.partial(template.format, given=", ".join(NUMBERS[kind]), arguments=arguments)
     try:
-        parts = dict(_definitions(step))
+        parts = dict(definitions(step))
     except OSError:  # defined at a prompt: without source nothing can be cached
         source = _RULE_TEMPLATE.format(imports="", functions="", cache=False, rule=wrapper(step="step"), **fill)
         module = types.ModuleType(f"rosenblatt_rule_{step.__name__}")
@@ -214,43 +165,6 @@ class _InPython:
 
         self.address = len(IN_PYTHON)
         IN_PYTHON[self.address] = rule
-
-
-def _definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield the sources of everything that a function refers to and of the function itself, by name."""
-    function = getattr(function, "py_func", function)
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    if not isinstance(tree, ast.FunctionDef):
-        raise OSError("a lambda has no separate source")
-    tree.decorator_list = []
-    tree.returns = None
-    for argument in tree.args.args + tree.args.kwonlyargs:
-        argument.annotation = None
-    tree.args.defaults = []
-    used = inspect.getclosurevars(function)
-    for name, value in {**used.globals, **used.nonlocals}.items():
-        if isinstance(value, types.ModuleType):
-            yield name, ("import", f"import {value.__name__} as {name}")
-        elif isinstance(value, bool | int | float):
-            yield name, ("import", f"{name} = {value!r}" if math.isfinite(value) else f'{name} = float("{value}")')
-        elif isinstance(value, types.BuiltinFunctionType) and value.__module__:
-            yield name, ("import", f"from {value.__module__} import {value.__name__} as {name}")
-        elif isinstance(getattr(value, "py_func", value), types.FunctionType):
-            yield from _definitions(value)
-        else:
-            raise TypeError(
-                f"The step function `{function.__name__}` may refer to numbers, modules and functions; got `{name}`, "
-                f"a {type(value).__name__}. Pass what it needs as a hyperparameter."
-            )
-    yield function.__name__, ("function", "@njit(**OPTIONS)\n" + ast.unparse(tree) + "\n")
-
-
-def step_source(step: Step) -> str | None:
-    """The source of a step function without comments, with all that it refers to; None if defined at a prompt."""
-    try:
-        return "\n".join(text for _, text in dict(_definitions(step)).values())
-    except OSError:
-        return None
 
 
 def load_module(name: str, source: str) -> Kernels:

@@ -3,37 +3,14 @@
 One column of scores means two classes (negative: the first, positive: the second); otherwise there is one column per class.
 """
 
-from enum import IntEnum
-
 import numpy as np
 from numba import njit
 
+from rosenblatt.engine.conventions import OnZero, Scheme
 from rosenblatt.engine.jit import NOGIL, compiled
 
 _SHARE = 15.0 / 32.0  # limit of the Forgetron's damage per mistake
 _STRIP = 1024  # elements of a row that fit into the first-level cache
-
-
-class Scheme(IntEnum):
-    """How a mistake is distributed over the weight vectors of the classes."""
-
-    MAX = 0
-    ALL = 1
-    UNIFORM = 2
-    PROPORTIONAL = 3
-    OVR = 4
-
-
-class OnZero(IntEnum):
-    """Whether a score of exactly 0, or a tie, is a mistake."""
-
-    UPDATE = 0
-    POSITIVE = 1
-    KEEP = 2
-
-
-SCHEMES = {scheme.name.lower(): scheme for scheme in Scheme}
-ON_ZERO = {word.name.lower(): word for word in OnZero}
 
 
 @njit(**NOGIL)
@@ -105,6 +82,13 @@ def _share(scores, y, scheme, tau):
             tau[k] = -1.0 / rivals if even else -(scores[k] - scores[y]) / excess
 
 
+@njit(**NOGIL)
+def assign(target, source, factor):
+    """``target[:] = factor * source``. A slice assignment would bring Numba's formatting of errors into the library."""
+    for k in range(np.uint64(target.size)):
+        target[k] = source[k] * factor
+
+
 @compiled()
 def learn_block(scores, gram, y, weight, scheme, on_zero, position, taus, seen):
     """Train on the examples of a block in order; return (updates, mistakes), with updates = -1 if a score is not finite.
@@ -130,8 +114,8 @@ def learn_block(scores, gram, y, weight, scheme, on_zero, position, taus, seen):
             continue
         mistakes += wrong
         position[updates] = i
-        taus[updates] = tau * weight[i]
-        seen[updates] = scores[i]
+        assign(taus[updates], tau, weight[i])
+        assign(seen[updates], scores[i], 1.0)
         updates += 1
         for k in range(np.uint64(scores.shape[1])):
             if tau[k] != 0.0:
@@ -241,7 +225,7 @@ def learn_random(task, slots, draws):
         else:
             slot = int(draws[i] * budget)
         column[slot] = old + i
-        coef[slot] = tau * weight[i]
+        assign(coef[slot], tau, weight[i])
     return used, mistakes, updates
 
 
@@ -266,6 +250,15 @@ def _value(values, gram, old, a, b):
     return value
 
 
+@njit(**NOGIL)
+def _squares(tau):
+    """The sum of the squares."""
+    total = 0.0
+    for k in range(tau.size):
+        total += tau[k] * tau[k]
+    return total
+
+
 @compiled()
 def learn_forgetron(task, slots, gram, sigma, age, totals):
     """Train on a block, evicting the oldest slot of a full set. `totals` holds the damage, the updates and the squared radius."""
@@ -282,7 +275,7 @@ def learn_forgetron(task, slots, gram, sigma, age, totals):
             continue
         mistakes += wrong
         totals[1] += 1.0
-        totals[2] = max(totals[2], (tau * tau).sum() * values[i, old + i])
+        totals[2] = max(totals[2], _squares(tau) * values[i, old + i])
         step = weight[i]
         slot = used
         if used < budget:
@@ -300,11 +293,12 @@ def learn_forgetron(task, slots, gram, sigma, age, totals):
             phi = shrinking(sigma[slot], mu, totals[0], totals[1])
             shrunk = phi * sigma[slot]
             totals[0] += shrunk * shrunk + 2.0 * shrunk - 2.0 * shrunk * phi * mu
-            coef[:used] *= phi
-            sigma[:used] *= phi
+            for s in range(used):
+                assign(coef[s], coef[s], phi)
+                sigma[s] *= phi
             step *= phi
         column[slot] = old + i
-        coef[slot] = tau * step
+        assign(coef[slot], tau, step)
         sigma[slot] = step
         age[slot] = np.int64(totals[1])
     return used, mistakes
@@ -383,7 +377,7 @@ def learn_projectron(task, slots, eta, inverse, totals):
         if wrong > 0 and delta > eta and used < budget:
             _append(inverse, used, d, delta2)
             column[used] = old + i
-            coef[used] = tau * weight[i]
+            assign(coef[used], tau, weight[i])
             used += 1
             totals[0] += 1.0
             continue
@@ -391,5 +385,7 @@ def learn_projectron(task, slots, eta, inverse, totals):
             continue
         totals[0] += 1.0
         for s in range(used):
-            coef[s] += tau * (weight[i] * d[s])
+            step = weight[i] * d[s]
+            for k in range(coef.shape[1]):
+                coef[s, k] += tau[k] * step
     return used, mistakes

@@ -1,26 +1,19 @@
-"""Compilation of the engine, and the cache of its machine code in a folder named by a hash of all its sources.
-
-Numba's cache on disk detects changes in the file of a function, but not in functions that it calls from other files. With one
-folder for each version of the engine, code compiled from other sources is never loaded.
-"""
+"""Compilation of the engine by Numba: the front end of the compiled library, and the fallback without it."""
 
 import contextlib
 import functools
 import gc
-import hashlib
-import os
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache
 from numba.extending import overload
 
-NOGIL = {"nogil": True, "no_cfunc_wrapper": True}
-"""Release the GIL, and make no C entry point, which took a fifth of the compile time."""
+from .cache import cache_folder
+
+NOGIL = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+"""Release the GIL, and make no entry points for C and Python, which took a third of the compile time."""
 
 VERB = NOGIL | {"forceinline": True}
 """A call of a verb that is not inlined costs 50 ns per row, most of it for counting references to its arguments.
@@ -32,7 +25,7 @@ that is an attribute of a tuple unpacked from another tuple.
 LOOP = NOGIL | {"error_model": "numpy", "_nrt": False}
 """Loops allocate nothing: without `_nrt` no references are counted, which took a third of the time."""
 
-ENTRY = {"no_cfunc_wrapper": True, "error_model": "numpy"}
+ENTRY = {"error_model": "numpy"}
 """Options of `compiled`, for functions called from Python."""
 
 
@@ -67,35 +60,6 @@ def named(name: str) -> Callable[[Any], Any]:
         return function
 
     return decorate
-
-
-def _hash_sources() -> str:
-    """A short hash of the engine's sources and of the compiler."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-VERSION = _hash_sources()  # on import, so that it is the hash of the running code
-"""The hash of the engine."""
-
-
-@functools.cache
-def cache_folder() -> Path:
-    """Folder of compiled code: in ``$ROSENBLATT_CACHE_DIR``, else in the user's cache folder, named by the engine's hash."""
-    chosen = os.environ.get("ROSENBLATT_CACHE_DIR")
-    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rosenblatt"
-    folder = base / VERSION
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
-            raise PermissionError(folder)
-    except OSError:
-        folder = Path(tempfile.mkdtemp(prefix="rosenblatt-"))
-    return folder
 
 
 @contextlib.contextmanager
@@ -144,7 +108,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(cache_folder())
         try:  # Numba needs the folder now, not when it compiles
-            return checked(numba.njit(cache=True, **(NOGIL | options))(function))
+            return checked(numba.njit(cache=True, **(NOGIL | {"no_cpython_wrapper": False} | options))(function))
         finally:
             numba.config.CACHE_DIR = before
 

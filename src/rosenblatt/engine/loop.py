@@ -10,15 +10,18 @@ The functions at the end are called from Python. They take the address of the re
 
 import functools
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import njit, uint64
+from numba import carray, njit, uint64
 
 from . import additive, committee, scaled, second_order
+from .conventions import ONE_VS_REST
+from .entries import Passes
 from .jit import ENTRY, LOOP, NOGIL, VERB, compiled, named, verb
-from .multiclass import ONE_VS_REST, top_rival
+from .readouts import settle_tie, top_rival
 from .rows import dot, dots, fetch_ahead, row, sparse_example
+from .simd import as_row, pointer
 from .state import (
     BAD_VALUE,
     COUNTERS,
@@ -28,16 +31,16 @@ from .state import (
     RUN,
     RUN_REACHED,
     Additive,
+    Asked,
     Committee,
     Diagonal,
     Full,
     Scaled,
-    floats,
-    integers,
+    Scales,
+    Settings,
+    State,
+    Variances,
     kind_of,
-    records,
-    settle_tie,
-    unpack,
 )
 
 _CODE = {Additive: additive, Scaled: scaled, Diagonal: second_order, Full: second_order}
@@ -118,12 +121,6 @@ def age_of(state: Any, k: Any) -> Any:
 # ---- the loops ----
 
 
-@njit(**NOGIL)
-def next_goal(goal: Any, run: Any) -> Any:
-    """The goal after a run of correct predictions has ended: a longer run sets a new goal."""
-    return run + 1 if 0 < goal <= run else goal
-
-
 @njit(**VERB)
 def shortfall(target: Any, margin: Any) -> Any:
     """The loss max(0, target - margin); an infinite target counts as 0."""
@@ -188,7 +185,6 @@ def two_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: An
             counters.logged += 1
         age += importance
         add_up(state, importance)
-        goal = next_goal(goal, run)
         run = 0
         counters.updates += 1
         counters.steps += abs(first)
@@ -278,7 +274,6 @@ def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: A
                     weights.log_steps[entry, columns[c]] = amounts[c]
                 counters.logged += 1
             add_up(state, importance)
-            counters.goal = next_goal(counters.goal, counters.run)
             counters.run = 0
             counters.updates += 1
             counters.steps += longest
@@ -331,6 +326,101 @@ def guess_by_average(state: Any, X: Any, order: Any, t: Any, guesses: Any) -> An
     return two if dimensions(state) == 1 else many
 
 
+# ---- the record of a run: named tuples of arrays from the addresses and shapes in it ----
+
+
+@njit(**NOGIL)
+def floats(entry: Any) -> Any:
+    """A vector of float64."""
+    return carray(pointer(entry.address), (entry.rows,), np.float64)
+
+
+@njit(**NOGIL)
+def integers(entry: Any) -> Any:
+    """A vector of int64."""
+    return carray(pointer(entry.address), (entry.rows,), np.int64)
+
+
+@njit(**NOGIL)
+def matrix(entry: Any, dtype: Any) -> Any:
+    """A matrix."""
+    return carray(pointer(entry.address), (entry.rows, entry.columns), dtype)
+
+
+@verb(**NOGIL)
+def weights_like(entry: Any, w: Any, dtype: Any) -> Any:
+    """An array with the number of dimensions of `w`."""
+
+    def one(entry: Any, w: Any, dtype: Any) -> Any:
+        return carray(pointer(entry.address), (entry.rows,), dtype)
+
+    def many(entry: Any, w: Any, dtype: Any) -> Any:
+        return matrix(entry, dtype)
+
+    return one if w.ndim == 1 else many
+
+
+@njit(**NOGIL)
+def records(address: Any, dtype: Any) -> Any:
+    """An array with the one record at an address; a returned record would be a copy."""
+    return carray(pointer(address), (1,), dtype)
+
+
+@njit(**NOGIL)
+def weights_of(run: Any, w: Any) -> Any:
+    """The arrays that every run has."""
+    return State(
+        w, floats(run.bias), weights_like(run.v, w, w.dtype), floats(run.v_bias),
+        weights_like(run.u, w, np.float64), floats(run.u_bias), records(run.tally.address, COUNTERS),
+        floats(run.scores), integers(run.log_rows), floats(run.log_ages), matrix(run.log_steps, np.float64),
+        matrix(run.tile, w.dtype), integers(run.columns), floats(run.amounts), floats(run.lagged),
+    )  # fmt: skip
+
+
+@njit(**NOGIL)
+def scales_of(run: Any) -> Any:
+    """The extra arrays of `Scales`."""
+    return Scales(floats(run.scale), floats(run.square), floats(run.steps), floats(run.total))
+
+
+@verb(**NOGIL)
+def state_of(run: Any, w: Any, kind: Any) -> Any:
+    """The state of a run of the given kind."""
+
+    def additive(run: Any, w: Any, kind: Any) -> Any:
+        return Additive(weights_of(run, w))
+
+    def scaled(run: Any, w: Any, kind: Any) -> Any:
+        return Scaled(weights_of(run, w), scales_of(run))
+
+    def diagonal(run: Any, w: Any, kind: Any) -> Any:
+        scratch = carray(pointer(run.scratch.address), (0, 0), np.float64)
+        return Diagonal(
+            weights_of(run, w), Variances(weights_like(run.sigma, w, np.float64), floats(run.sigma_bias), scratch)
+        )
+
+    def full(run: Any, w: Any, kind: Any) -> Any:
+        size = run.sigma.columns
+        sigma = carray(pointer(run.sigma.address), (run.sigma.rows // size, size, size), np.float64)
+        return Full(weights_of(run, w), Variances(sigma, floats(run.sigma_bias), matrix(run.scratch, np.float64)))
+
+    def committee(run: Any, w: Any, kind: Any) -> Any:
+        return Committee(weights_of(run, w), scales_of(run), floats(run.own))
+
+    return {Additive: additive, Scaled: scaled, Diagonal: diagonal, Full: full, Committee: committee}[kind_of(kind)]
+
+
+@njit(**NOGIL)
+def unpack(address: Any, w: Any, kind: Any) -> Any:
+    """The rule of a run, its state of the given kind, and its settings, from the address of its record."""
+    run = records(address, RUN)[0]
+    numbers = run.settings
+    settings = Settings(
+        numbers.target, numbers.bias, numbers.on_zero, numbers.scheme, numbers.link, numbers.needs_norm
+    )  # fmt: skip
+    return Asked(run.step, floats(run.params)), state_of(run, w, kind), settings
+
+
 # ---- one pass, one example, for any kind ----
 
 
@@ -379,33 +469,6 @@ def learn_sparse(
 # ---- functions called from Python ----
 
 
-class Passes(NamedTuple):
-    """The compiled functions of a kind of rules.
-
-    All take the address of the record of a run and its weights, then the arguments below.
-
-    Attributes
-    ----------
-    rows
-        ``X, y, weight, order``: learn rows of X in this order; return the reason for returning.
-    averaged
-        ``X, y, weight, order, guesses``: predict each row with the average so far, then learn it; return the same.
-    dense
-        ``x, label, importance``: learn one example; return the class predicted before, or a negative reason.
-    sparse
-        ``indices, values, count, label, importance``: the same by the addresses of the entries.
-    records
-        ``columns, counts, values, labels, guesses``: the same for many examples by their addresses; return the number learned
-        before the first negative guess.
-    """
-
-    rows: Any
-    averaged: Any
-    dense: Any
-    sparse: Any
-    records: Any
-
-
 @functools.cache
 def passes_of(kind: Any) -> Passes:
     """Make the functions of a kind; they are compiled on their first call, for the types of that call.
@@ -434,7 +497,7 @@ def passes_of(kind: Any) -> Passes:
     @named(f"{kind.__name__}_dense")
     def dense(run: Any, w: Any, x: Any, label: Any, importance: Any) -> Any:
         y, weight, order = one_example(run, label, importance)
-        return guess_or_reason(learn_rows(kind, run, w, x.reshape((1, x.size)), y, weight, order), run)
+        return guess_or_reason(learn_rows(kind, run, w, as_row(x), y, weight, order), run)
 
     @compiled(**ENTRY)
     @named(f"{kind.__name__}_sparse")

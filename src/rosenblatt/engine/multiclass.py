@@ -8,22 +8,8 @@ from typing import Any
 
 from numba import njit, uint64
 
+from .conventions import ALL, MAX, PROPORTIONAL, UNIFORM
 from .jit import NOGIL
-
-MAX, ALL, UNIFORM, PROPORTIONAL, ONE_VS_REST = range(5)
-
-SCHEMES = {"max": MAX, "all": ALL, "uniform": UNIFORM, "proportional": PROPORTIONAL, "ovr": ONE_VS_REST}
-"""Values of the parameter `multiclass`. `ovr` trains K binary learners and divides nothing."""
-
-
-@njit(**NOGIL)
-def top_rival(scores: Any, true: Any) -> Any:
-    """The class other than the true one with the highest score; the first of them if they tie."""
-    rival = uint64(1) if true == 0 else uint64(0)
-    for k in range(rival + uint64(1), uint64(scores.size)):
-        if scores[k] > scores[rival] and k != true:
-            rival = k
-    return rival
 
 
 @njit(**NOGIL)

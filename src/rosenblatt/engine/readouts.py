@@ -9,19 +9,30 @@ from typing import Any
 
 import numpy as np
 from numba import njit, uint64
-from numpy.typing import NDArray
 
+from .conventions import KEEP, POSITIVE, TILE
 from .jit import ENTRY, NOGIL, compiled
-from .rows import TILE, dot, dots, row, sparse_example
+from .rows import dot, dots, row, sparse_example
+
+TINY = 5e-324
 
 
-def average(w: NDArray[Any], u: NDArray[np.float64], examples: float) -> NDArray[np.float64]:
-    """The mean of the weights after each example, weighted by the examples.
+@njit(**NOGIL)
+def settle_tie(margin: Any, first: Any, on_zero: Any) -> Any:
+    """The margin for the rule: a tie that counts as correct becomes the smallest positive number."""
+    if margin == 0.0 and (on_zero == KEEP or (on_zero == POSITIVE and first)):
+        return TINY
+    return margin
 
-    A step of size δ made after `age` examples is missing from the first `age` weight vectors, so the mean is
-    ``w - Σ age·δ / examples``.
-    """
-    return np.asarray(w, dtype=np.float64) - (u / examples if examples else 0.0)
+
+@njit(**NOGIL)
+def top_rival(scores: Any, true: Any) -> Any:
+    """The class other than the true one with the highest score; the first of them if they tie."""
+    rival = uint64(1) if true == 0 else uint64(0)
+    for k in range(rival + uint64(1), uint64(scores.size)):
+        if scores[k] > scores[rival] and k != true:
+            rival = k
+    return rival
 
 
 @njit(_nrt=False, **NOGIL)

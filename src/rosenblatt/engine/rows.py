@@ -10,12 +10,12 @@ features from first to last. A dense row and the same row stored sparsely theref
 Input data are checked before: after `check_csr` every index is in range.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import carray, njit, uint32, uint64
-from numpy.typing import NDArray
 
+from .conventions import CSR, TILE
 from .jit import ENTRY, NOGIL, VERB, compiled, named, verb
 from .simd import (
     add_to_slot,
@@ -33,9 +33,6 @@ from .simd import (
     zeros,
 )
 
-TILE = 3
-"""Number of dense rows that are scored together for many classes; those after one that changes the weights are scored again."""
-
 AHEAD, SHORT_ROW, LINE = 4, 2048, 64
 """Number of rows to fetch ahead, size in bytes up to which a row is short, and size of a cache line."""
 
@@ -43,14 +40,6 @@ NEARLY = 1.0 + 1e-9
 """Upper bound of the quotient of two sums of the same squares in different orders."""
 
 _WIDE = np.zeros(0)
-
-
-class CSR(NamedTuple):
-    """A sparse matrix in rows: row i holds ``values[indptr[i]:indptr[i + 1]]`` at the columns in `indices`."""
-
-    indptr: NDArray[Any]
-    indices: NDArray[Any]
-    values: NDArray[Any]
 
 
 @verb(**VERB)

@@ -14,10 +14,12 @@ import numpy as np
 from numba import njit, uint64
 
 from .codegen import pair_of
+from .conventions import ALL, ONE_VS_REST
 from .jit import NOGIL, VERB, verb
-from .multiclass import ALL, ONE_VS_REST, share
+from .multiclass import share
+from .readouts import settle_tie
 from .rows import add, add_columns, squared_norm
-from .state import DONE, REFUSED, settle_tie
+from .state import DONE, REFUSED
 
 SMALL, LARGE = 1e-10, 1e4  # a scale outside this range is multiplied into v: rounding errors of ‖w‖² grow with w
 

@@ -9,20 +9,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, njit
 from numpy.typing import NDArray
-
-from .jit import NOGIL, verb
-from .simd import pointer
 
 # Return codes of a pass.
 DONE, BAD_VALUE, LOG_FULL, RUN_REACHED, OUT_OF_SCALE = range(5)
-
-UPDATE, POSITIVE, KEEP = range(3)
-ON_ZERO = {"update": UPDATE, "positive": POSITIVE, "keep": KEEP}
-"""Meaning of a margin of exactly 0: a mistake, correct for the positive class only, or correct."""
-
-TINY = 5e-324
 
 REFUSED = -1
 """Number of weight vectors to update if the result of the rule is invalid."""
@@ -246,106 +236,3 @@ def counts_and_sums(state: State) -> tuple[NDArray[np.int64], NDArray[np.float64
     """The integers and the floats of the counters as two arrays that share their memory, as stored in model files."""
     numbers = state.tally.view(np.int64)
     return numbers[: len(_COUNTS)], numbers[len(_COUNTS) :].view(np.float64)
-
-
-# ---- reading the record, compiled ----
-
-
-@njit(**NOGIL)
-def floats(entry: Any) -> Any:
-    """A vector of float64."""
-    return carray(pointer(entry.address), (entry.rows,), np.float64)
-
-
-@njit(**NOGIL)
-def integers(entry: Any) -> Any:
-    """A vector of int64."""
-    return carray(pointer(entry.address), (entry.rows,), np.int64)
-
-
-@njit(**NOGIL)
-def matrix(entry: Any, dtype: Any) -> Any:
-    """A matrix."""
-    return carray(pointer(entry.address), (entry.rows, entry.columns), dtype)
-
-
-@verb(**NOGIL)
-def weights_like(entry: Any, w: Any, dtype: Any) -> Any:
-    """An array with the number of dimensions of `w`."""
-
-    def one(entry: Any, w: Any, dtype: Any) -> Any:
-        return carray(pointer(entry.address), (entry.rows,), dtype)
-
-    def many(entry: Any, w: Any, dtype: Any) -> Any:
-        return matrix(entry, dtype)
-
-    return one if w.ndim == 1 else many
-
-
-@njit(**NOGIL)
-def records(address: Any, dtype: Any) -> Any:
-    """An array with the one record at an address; a returned record would be a copy."""
-    return carray(pointer(address), (1,), dtype)
-
-
-@njit(**NOGIL)
-def weights_of(run: Any, w: Any) -> Any:
-    """The arrays that every run has."""
-    return State(
-        w, floats(run.bias), weights_like(run.v, w, w.dtype), floats(run.v_bias),
-        weights_like(run.u, w, np.float64), floats(run.u_bias), records(run.tally.address, COUNTERS),
-        floats(run.scores), integers(run.log_rows), floats(run.log_ages), matrix(run.log_steps, np.float64),
-        matrix(run.tile, w.dtype), integers(run.columns), floats(run.amounts), floats(run.lagged),
-    )  # fmt: skip
-
-
-@njit(**NOGIL)
-def scales_of(run: Any) -> Any:
-    """The extra arrays of `Scales`."""
-    return Scales(floats(run.scale), floats(run.square), floats(run.steps), floats(run.total))
-
-
-@verb(**NOGIL)
-def state_of(run: Any, w: Any, kind: Any) -> Any:
-    """The state of a run of the given kind."""
-
-    def additive(run: Any, w: Any, kind: Any) -> Any:
-        return Additive(weights_of(run, w))
-
-    def scaled(run: Any, w: Any, kind: Any) -> Any:
-        return Scaled(weights_of(run, w), scales_of(run))
-
-    def diagonal(run: Any, w: Any, kind: Any) -> Any:
-        scratch = carray(pointer(run.scratch.address), (0, 0), np.float64)
-        return Diagonal(
-            weights_of(run, w), Variances(weights_like(run.sigma, w, np.float64), floats(run.sigma_bias), scratch)
-        )
-
-    def full(run: Any, w: Any, kind: Any) -> Any:
-        size = run.sigma.columns
-        sigma = carray(pointer(run.sigma.address), (run.sigma.rows // size, size, size), np.float64)
-        return Full(weights_of(run, w), Variances(sigma, floats(run.sigma_bias), matrix(run.scratch, np.float64)))
-
-    def committee(run: Any, w: Any, kind: Any) -> Any:
-        return Committee(weights_of(run, w), scales_of(run), floats(run.own))
-
-    return {Additive: additive, Scaled: scaled, Diagonal: diagonal, Full: full, Committee: committee}[kind_of(kind)]
-
-
-@njit(**NOGIL)
-def unpack(address: Any, w: Any, kind: Any) -> Any:
-    """The rule of a run, its state of the given kind, and its settings, from the address of its record."""
-    run = records(address, RUN)[0]
-    numbers = run.settings
-    settings = Settings(
-        numbers.target, numbers.bias, numbers.on_zero, numbers.scheme, numbers.link, numbers.needs_norm
-    )  # fmt: skip
-    return Asked(run.step, floats(run.params)), state_of(run, w, kind), settings
-
-
-@njit(**NOGIL)
-def settle_tie(margin: Any, first: Any, on_zero: Any) -> Any:
-    """The margin for the rule: a tie that counts as correct becomes the smallest positive number."""
-    if margin == 0.0 and (on_zero == KEEP or (on_zero == POSITIVE and first)):
-        return TINY
-    return margin

@@ -5,17 +5,18 @@ turns a step function into an estimator.
 """
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rosenblatt.engine.codegen import step_parameters
+from rosenblatt.engine.steps import step_parameters
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.rule import Rule
-from rosenblatt.model.scores import predicted_classes
+from rosenblatt.model.scores import ordered, positive_first, predicted_classes
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, smallest_margin, train
 from rosenblatt.training.schedule import Schedule, VisitingOrder, random_state
@@ -95,7 +96,9 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
     fit_intercept: bool
     on_zero: str
     multiclass: str
+    positive: Any
     verbose: int
+    n_jobs: int | None
     tol: float | None
     shuffle: bool | str
     random_state: Any
@@ -225,6 +228,8 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
                 f"The labels of {type(self).__name__} must hold at least 2 classes; got 1 class, {classes[0]!r}. Check that y "
                 "is the label column, or use partial_fit for a stream whose classes come one by one."
             )
+        if positive_first(classes, self.positive):
+            classes, codes = classes[::-1], 1 - codes
         table = Table(X)
         factors = None
         if self.class_weight is not None:
@@ -334,7 +339,7 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         y : array of shape (n_examples,)
             Their labels. A new class takes part from its first example on.
         classes : array, default=None
-            Classes to start with, in sorted order; only needed to fix the order of `classes_`.
+            Classes to start with; only needed to fix the order of `classes_`, which is then the same as after `fit`.
         sample_weight : array of shape (n_examples,), default=None
             Weight of each example.
 
@@ -360,7 +365,8 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         model = self._new_model(table.shape[1], table.dtype) if first else self.model_
         if first:
             if classes is not None:
-                model.add_class(*np.unique(np.asarray(classes)).tolist())
+                model.add_class(*ordered(np.unique(np.asarray(classes)).tolist(), self.positive))
+            self._check_positive_of_stream(model)
             self._check_can_move(model)
         names = distinct.tolist()
         of_class = None if self.class_weight is None else np.array([self._importance(n) for n in names])[places]
@@ -373,6 +379,13 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
             raise ValueError(
                 f"class_weight of {type(self).__name__} must be a dict or None on a stream; got {self.class_weight!r}. The "
                 "balance of a stream is not known in advance: pass the weights, for instance computed on a sample."
+            )
+
+    def _check_positive_of_stream(self, model: Model) -> None:
+        if self.positive is not None and len(model.classes) < 2:
+            raise ValueError(
+                f"`positive` of {type(self).__name__} must be None on a stream whose two classes are not known in advance; got "
+                f"{self.positive!r}. Pass `classes` to the first call of partial_fit."
             )
 
     def _importance(self, label: Any) -> float:
@@ -402,6 +415,7 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         if model is None:
             self._check_parameters()
             model = self._new_model(None, np.float64)
+            self._check_positive_of_stream(model)
             self._check_can_move(model)
         guess = model.learn_one(x, y, sample_weight)
         if self.__dict__.get("n_features_in_") != model.n_features:
@@ -424,13 +438,22 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
         )
-        scores = model.scores(Table(X))
+        scores = model.scores(Table(X), self._threads())
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the class with the highest score; at a score of exactly 0 the second of two, in a tie the first."""
         scores, classes = self.decision_function(X), self.classes_
         return classes[predicted_classes(scores.reshape(len(scores), -1), classes.size)]
+
+    def _threads(self) -> int:
+        """The number of threads that `n_jobs` stands for."""
+        self._check_parameters("n_jobs")
+        if self.n_jobs is None and "joblib" not in sys.modules:  # then no context of joblib can be active
+            return 1
+        from joblib import effective_n_jobs
+
+        return int(effective_n_jobs(self.n_jobs))
 
     # ---- fitted ----
 
@@ -460,7 +483,7 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes: sorted after `fit`, in order of first appearance on a stream."""
+        """The classes. After `fit` sorted, of two the positive one last; on a stream in order of first appearance."""
         return np.array(self._attribute("classes_").classes)
 
     @property

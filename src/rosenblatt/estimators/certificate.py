@@ -85,6 +85,7 @@ class Finishing:
             separator=(coef, bias.copy()) if separable else None,
             combination=None if history.cycle is None else history.cycle / history.cycle.sum(),
             counts=history.cycle,
+            positive=None if stacked else model.classes[-1],
         )
 
     def _mistake_bound(self, radius: float, margin: float, history: History) -> float | None:

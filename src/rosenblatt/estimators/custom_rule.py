@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any, overload
 
-from rosenblatt.engine.codegen import is_second_order, is_shrinking, step_parameters
+from rosenblatt.engine.steps import is_second_order, is_shrinking, step_parameters
 
 from .base import LinearClassifier
 from .parameters import OnlineParameters

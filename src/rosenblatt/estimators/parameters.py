@@ -14,8 +14,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from rosenblatt.engine.multiclass import SCHEMES
-from rosenblatt.engine.state import ON_ZERO
+from rosenblatt.engine.conventions import ON_ZERO, SCHEMES
 
 SWITCH = (True, False)
 
@@ -39,6 +38,8 @@ class Parameter:
         Limits of the numbers; `above` and `below` are excluded.
     odd : bool
         Whether the number must be odd.
+    nonzero : bool
+        Whether the number must not be 0.
     choices : tuple
         The allowed words, True and False.
     other : tuple of a name and a test, or None
@@ -56,6 +57,7 @@ class Parameter:
     most: float | None = None
     below: float | None = math.inf
     odd: bool = False
+    nonzero: bool = False
     choices: tuple[Any, ...] = ()
     other: tuple[str, Callable[[Any], bool]] | None = None
     none: bool = False
@@ -91,6 +93,7 @@ class Parameter:
             and (self.most is None or value <= self.most)
             and (self.below is None or value < self.below)
             and not (self.odd and value % 2 == 0)
+            and not (self.nonzero and value == 0)
         )
 
     @property
@@ -98,6 +101,8 @@ class Parameter:
         """The limits in words, such as " greater than 0 and at most 1"."""
         if self.above == 0 and self.below == 1:
             return " between 0 and 1"
+        if self.nonzero:
+            return " other than 0"
         named = {"greater than": self.above, "of at least": self.least, "at most": self.most}
         words = [f"{words} {limit:g}" for words, limit in named.items() if limit not in (None, -math.inf)]
         return " " + " and ".join(words) if words else ""
@@ -231,11 +236,20 @@ class OnlineParameters:
         "With three or more classes, the classes whose weights decrease in an update: the top rival; all other classes; all that "
         "score as high, in equal parts or by their lead; or none, with one learner for each class against the rest.",
     )
+    positive: Any = parameter(
+        None,
+        "The class with the label +1 of two classes: it becomes `classes_[1]`. None takes the second class in sorted order, and "
+        "+ of labels such as - and +. Name one of the two classes.",
+        other=("label", lambda value: isinstance(value, str | numbers.Real)), none=True, fit_only=True,
+    )  # fmt: skip
     verbose: int = whole(0, "1 prints a line for each epoch. 0 prints nothing.", least=0, fit_only=True)
     n_jobs: int | None = whole(
         None,
-        "Accepted for compatibility. It has no effect: all classes are learned in one pass.",
-        least=None, none=True, fit_only=True,
+        "Number of threads that compute the scores of many rows, as in `predict`; it never changes a result. Learning takes one "
+        "thread, because each example is scored with the weights that the one before it has left. None is 1 except in a "
+        "`joblib.parallel_config`; -1 is all cores, -2 all but one. Larger values, up to the number of cores, are faster "
+        "on large inputs.",
+        least=None, nonzero=True, none=True, fit_only=True,
     )  # fmt: skip
 
 

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rosenblatt.model.scores import positive_first
+
 
 def check_count(name: str, value: Any, hint: str, least: int = 1) -> int:
     """Check that a value is a whole number of at least `least`."""
@@ -21,8 +23,8 @@ def whole_numbers(name: str, values: ArrayLike, hint: str) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def signs(y: ArrayLike) -> NDArray[np.float64]:
-    """Two labels as -1 and +1; the larger one is positive."""
+def signs(y: ArrayLike, positive: Any = None) -> NDArray[np.float64]:
+    """Two labels as -1 and +1, in the order of the classes of an estimator."""
     labels = np.asarray(y)
     classes = np.unique(labels)
     if len(classes) != 2:
@@ -30,4 +32,4 @@ def signs(y: ArrayLike) -> NDArray[np.float64]:
             f"`y` must hold two classes; got {len(classes)}. The 0/1 loss of many classes has no single score to be drawn "
             "against."
         )
-    return np.where(labels == classes[1], 1.0, -1.0)
+    return np.where(labels == classes[int(not positive_first(classes, positive))], 1.0, -1.0)

@@ -126,8 +126,8 @@ def losses_per_epoch(X: Any, y: ArrayLike, epochs: int = 20, estimator: Any = No
     from rosenblatt.learners.perceptron import Perceptron
 
     passes = check_count("epochs", epochs, "It is the number of passes over the data.")
-    labels, names = signs(y), np.asarray(y)
     model = Perceptron() if estimator is None else clone(estimator)
+    labels, names = signs(y, getattr(model, "positive", None)), np.asarray(y)
     if not hasattr(model, "partial_fit") or "shuffle" not in model.get_params():
         raise ValueError(
             f"`estimator` must be an online learner with partial_fit and the parameter shuffle; got {type(model).__name__}. "

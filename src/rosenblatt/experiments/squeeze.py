@@ -90,7 +90,7 @@ def squeeze_curves(
             )
         coef, intercept = certificate.separator
         comparator = np.concatenate([intercept, coef[0]]) if fit_intercept else coef[0]
-    known = find_comparator(examples, labels.tolist(), fit_intercept, comparator)
+    known = find_comparator(examples, labels, fit_intercept, comparator)
     assert known is not None
 
     # The voted perceptron logs every mistake of the run; nothing else about it is used.

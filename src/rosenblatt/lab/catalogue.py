@@ -10,7 +10,7 @@ from rosenblatt.estimators.parameters import SWITCH, Parameter, declarations, de
 
 HIDDEN = {
     "budget", "budget_policy", "block_size", "class_weight", "early_stopping", "max_support", "n_iter_no_change", "n_jobs",
-    "normalize", "readout", "tol", "validation_fraction", "verbose", "warm_start",
+    "normalize", "positive", "readout", "tol", "validation_fraction", "verbose", "warm_start",
 }  # fmt: skip
 """Parameters that have no effect on a trace, or that `trace` refuses."""
 

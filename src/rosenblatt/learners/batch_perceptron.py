@@ -8,13 +8,17 @@ Duda, R. O. and Hart, P. E. (1973). Pattern Classification and Scene Analysis, c
         w = w + alpha Δ
     until ‖Δ‖ < epsilon
 
-``variant="fixed-increment"`` does not divide. ``variant="line-search"`` takes the step along Δ that lowers the perceptron
-criterion Σ max(0, -y <w, x>) most: it is piecewise linear along a ray, so its break points are sorted and the slopes summed.
+``variant="fixed-increment"`` does not divide. ``variant="line-search"`` takes the step along the undivided sum that lowers the
+perceptron criterion Σ max(0, -y <w, x>) most: it is piecewise linear along a ray, so its break points are sorted and the slopes
+summed.
 
 Guarantee: finds a separator if one exists. Each epoch is one gradient step on the perceptron criterion.
 
-Departures: the first line search starts from w = 0, where the criterion is already minimal, and is a fixed increment. On a
-plateau the largest of the equally good steps is taken; if the criterion decreases without end, twice the last break point.
+Departures: the sum is kept undivided and w is computed from it, so that on whole numbers no tie depends on rounding. The first
+line search starts from w = 0, where the criterion is already minimal, and is a fixed increment. At a break point an example has
+the score 0, so the middle of the equally good steps is taken; if they have no end, twice the smallest. Steps are rounded to
+multiples of 1/1024, which are exact in binary, and a step of 0 becomes a fixed increment. A step is at most n, or, from long
+starting weights, n times their length in units of the first sum. With these limits the proof of convergence holds.
 """
 
 from collections.abc import Callable
@@ -28,11 +32,14 @@ from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.estimators.parameters import choice, positive, shared
 from rosenblatt.model.linear import Model
 from rosenblatt.training.history import History
-from rosenblatt.training.loop import Block, BlockPasses, train
+from rosenblatt.training.loop import Block, BlockPasses, length, train
 
 from .perceptron import step
 
 Floats = NDArray[np.float64]
+
+FINEST = 1024
+"""Steps of a line search are multiples of 1 / FINEST."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -59,6 +66,8 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
     on_zero: str = shared("on_zero")
     multiclass: str = shared("multiclass")
     verbose: int = shared("verbose")
+    n_jobs: int | None = shared("n_jobs")
+    positive: Any = shared("positive")  # last, because in the lines above `positive` declares a number
 
     def _params(self) -> tuple[float, ...]:
         return (1.0,)  # each mistake enters Δ once; alpha scales the sum
@@ -69,80 +78,85 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
         (block,) = passes.blocks()
         rows, _ = passes.rows(block)
         table, y, weight = block.table, block.codes, block.weights
-        weights = model.state
-        change, change_bias = np.zeros_like(weights.w), np.zeros_like(weights.bias)
-        # An online pass whose steps are added to Δ instead of to the weights.
-        model.state = weights._replace(v=change, v_bias=change_bias)
         count = float(weight[rows].sum()) if weight.size else float(rows.size)
-        smallest, steps = False, 0.0
+        search = self.variant == "line-search"
+        model.divisor = {"average": count / self.alpha, "fixed-increment": 1.0 / self.alpha, "line-search": 1.0}[
+            self.variant
+        ]
+        sums = model.state
+        np.multiply(sums.w, model.divisor, out=sums.w, casting="same_kind")
+        np.multiply(sums.bias, model.divisor, out=sums.bias)
+        change, change_bias = np.zeros_like(sums.w), np.zeros_like(sums.bias)
+        # An online pass whose steps are added to Δ instead of to the weights.
+        model.state = sums._replace(v=change, v_bias=change_bias)
+        smallest, steps, most, threads = False, 0.0, 0.0, self._threads()
+        start = length(sums.w, sums.bias)
 
         def learn(block: Block, order: NDArray[np.int64]) -> None:
-            nonlocal smallest, steps
-            before = weights.counters.steps
+            nonlocal smallest, steps, most
+            counters = sums.counters
+            before, loss = float(counters.steps), float(counters.loss)
             change[...], change_bias[:] = 0.0, 0.0
             model.run(table, y, weight, order)
-            if self.variant != "fixed-increment":
-                np.divide(change, count, out=change)
-                np.divide(change_bias, count, out=change_bias)
-            alpha = self.alpha
-            if self.variant == "line-search":
-                alpha = 1.0 * count
-                if weights.w.any() or weights.bias.any():
-                    scores = model.raw_scores(table, weights.w, weights.bias, rows)
-                    slopes = model.raw_scores(table, change, change_bias, rows)
-                    own = weight[rows] if weight.size else weight
-                    alpha = best_step(scores, slopes, y[rows], own, self.multiclass == "ovr")
-            np.add(weights.w, alpha * change, out=weights.w, casting="same_kind")
-            np.add(weights.bias, alpha * change_bias, out=weights.bias)
-            steps += alpha * (weights.counters.steps - before) / (1.0 if self.variant == "fixed-increment" else count)
-            smallest = float(np.sum(np.square(change, dtype=np.float64)) + np.sum(change_bias**2)) < self.epsilon**2
+            counters.loss = loss + (float(counters.loss) - loss) / model.divisor
+            size, step = length(change, change_bias), 1.0
+            most = most or rows.size * max(1.0, start / size if size else 1.0)
+            if search and (sums.w.any() or sums.bias.any()):
+                scores = model.raw_scores(table, sums.w, sums.bias, rows, threads)
+                slopes = model.raw_scores(table, change, change_bias, rows, threads)
+                own = weight[rows] if weight.size else weight
+                best = best_step(scores, slopes, y[rows], own, self.multiclass == "ovr")
+                step = min(round(best * FINEST) / FINEST or 1.0, most)
+            np.add(sums.w, step * change, out=sums.w, casting="same_kind")
+            np.add(sums.bias, step * change_bias, out=sums.bias)
+            steps += step * (float(counters.steps) - before) / model.divisor
+            smallest = size < self.epsilon * (1.0 if self.variant == "fixed-increment" else count)
 
         passes.learn = learn
         train(model, passes, history, cycles=False, finished=lambda: smallest, on_epoch=on_epoch)
         history.steps = steps
-        model.state = weights
+        w, bias = model.last()
+        np.copyto(sums.w, w)
+        np.copyto(sums.bias, bias)
+        model.divisor, model.state = 1.0, sums
         return history
 
 
 def best_step(scores: Floats, slopes: Floats, y: NDArray[np.int64], weight: Floats, separate: bool) -> float:
-    """The largest a > 0 that minimizes Σ weight · max(0, criterion) for the scores ``scores + a * slopes``.
+    """The middle of the steps a >= 0 that minimize Σ weight · max(0, criterion) for the scores ``scores + a * slopes``.
 
-    The criterion of an example is the upper envelope of 0 and one line for each rival; its slope increases at the corners of
-    the envelope, and the sum is minimal where the sum of slopes changes from negative to positive.
+    If they have no end, twice the smallest. The criterion of an example is the upper envelope of 0 and one line for each rival;
+    its slope increases at the corners of the envelope, and the sum is minimal where the sum of slopes is 0 or changes sign.
     """
     heights, rises = _lines(scores, slopes, y, separate)
     weight = weight if weight.size else np.ones(len(heights))
     weight = np.repeat(weight, len(heights) // len(weight))
-    now = heights.argmax(axis=1)
-    tied = heights == heights.max(axis=1, keepdims=True)
-    now = np.where(tied, rises, -np.inf).argmax(
-        axis=1
-    )  # just to the right of 0 the steepest of the tied lines is the highest
     rows = np.arange(len(heights))
+    tied = heights == heights.max(axis=1, keepdims=True)
+    now = np.where(tied, rises, -np.inf).argmax(axis=1)  # of tied lines the steepest is the highest to the right of 0
     slope = float(weight @ rises[rows, now])
-    places, jumps = [], []
-    at = np.zeros(len(heights))
+    places, jumps = [np.zeros(1)], [np.zeros(1)]
     while True:
-        # Distance to the next point where a steeper line becomes the highest
-        gap = heights[rows, now] + at * rises[rows, now]
+        # Where a steeper line becomes the highest; one division, so that it is rounded once.
+        steeper = rises - rises[rows, now][:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
-            steeper = rises - rises[rows, now][:, None]
-            waits = np.where(steeper > 0, (gap[:, None] - heights - at[:, None] * rises) / steeper, np.inf)
-        soonest = waits.min(axis=1)
-        live = np.isfinite(soonest)
+            crossings = np.where(steeper > 0, (heights[rows, now][:, None] - heights) / steeper, np.inf)
+        place = crossings.min(axis=1)
+        live = np.isfinite(place)
         if not live.any():
             break
-        following = np.where(waits == soonest[:, None], rises, -np.inf).argmax(axis=1)
-        places.append((at + soonest)[live])
+        following = np.where(crossings == place[:, None], rises, -np.inf).argmax(axis=1)
+        places.append(place[live])
         jumps.append((weight * (rises[rows, following] - rises[rows, now]))[live])
-        at, now = np.where(live, at + soonest, at), np.where(live, following, now)
-    if not places:
-        return 1.0
+        now = np.where(live, following, now)
     place, jump = np.concatenate(places), np.concatenate(jumps)
     order = np.argsort(place, kind="stable")
     place, total = place[order], slope + np.cumsum(jump[order])
-    rising = np.flatnonzero(total > 1e-12 * np.abs(jump).sum())
-    return float(place[rising[0]] if rising.size else 2.0 * place[-1]) or 1.0
+    zero = 1e-12 * np.abs(jump).sum()
+    first, end = np.searchsorted(total, -zero), np.searchsorted(total, zero, "right")
+    if first == place.size:
+        return 0.0  # the criterion does not depend on the step
+    return float((place[first] + place[end]) / 2.0 if end < place.size else 2.0 * place[first])
 
 
 def _lines(scores: Floats, slopes: Floats, y: NDArray[np.int64], separate: bool) -> tuple[Floats, Floats]:

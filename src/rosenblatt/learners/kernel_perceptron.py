@@ -41,7 +41,7 @@ from rosenblatt.estimators.base import as_before_on_failure
 from rosenblatt.estimators.certificate import warn_of_last_epoch
 from rosenblatt.estimators.export import Exports
 from rosenblatt.estimators.parameters import Declared, choice, parameter, positive, shared, switch, whole
-from rosenblatt.model.scores import predicted_classes
+from rosenblatt.model.scores import ordered, predicted_classes
 from rosenblatt.training.dual import DualPasses
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import run_epochs
@@ -57,7 +57,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        Sorted after `fit`; in order of arrival in a stream.
+        Sorted after `fit`, of two classes the positive one last; in order of arrival in a stream.
     support_ : array of shape (n_support,)
         Numbers of the support examples in the order of learning.
     dual_coef_ : array of shape (1 or n_classes, n_support)
@@ -134,6 +134,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     block_size: int = whole(
         512, "Examples per matrix product. Affects speed and memory, not the mistakes (up to rounding)."
     )
+    positive: Any = shared("positive")  # last, because in the lines above `positive` declares a number
 
     def __sklearn_tags__(self) -> Any:
         """Tags of the estimator: sparse input is allowed; a precomputed kernel is pairwise."""
@@ -175,7 +176,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
                 "X of KernelPerceptron must be a square matrix of kernel values between the training examples when "
                 f'kernel="precomputed"; got shape {X.shape}. Pass kernel values, or name a kernel to compute them.'
             )
-        classes = unique_labels(y)
+        classes = np.array(ordered(unique_labels(y), self.positive))
         if len(classes) < 2:
             raise ValueError(
                 f"y of KernelPerceptron must hold at least 2 classes to fit; got 1 class, {classes[0]!r}. "
@@ -191,7 +192,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         random = check_random_state(self.random_state)
         model = KernelModel(self._settings(X, random), len(classes))
         data = Block.of(canonical(X), np.arange(X.shape[0], dtype=np.int64))
-        numbers = np.searchsorted(classes, y).astype(np.int64)
+        numbers = class_numbers(y, classes)
         wanted = Schedule.of(self, seed=0) if schedule is None else schedule
         passes = DualPasses(model, data, numbers, weight, VisitingOrder(wanted.shuffle, random))
         history = run_epochs(
@@ -222,7 +223,9 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
             check_classification_targets(y)
             weight = not_negative(_check_sample_weight(sample_weight, X, dtype=np.float64))
-            known = np.unique(np.asarray(classes)) if classes is not None else None
+            known = (
+                np.array(ordered(list(np.unique(np.asarray(classes))), self.positive)) if classes is not None else None
+            )
             self._learn(canonical(X), column_or_1d(y), weight, known, first)
         return self
 
@@ -252,6 +255,11 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         known: Array = np.asarray([]) if first else self.classes_
         if classes is not None:
             known = join_classes(known, classes)
+        if first and self.positive is not None and len(known) < 2:
+            raise ValueError(
+                "`positive` of KernelPerceptron must be None on a stream whose two classes are not known in advance; got "
+                f"{self.positive!r}. Pass `classes` to the first call of partial_fit."
+            )
         model = self._new_model(X) if first else self._model
         self._check_parameters("on_zero")
         model.set_on_zero(self.on_zero)

@@ -10,9 +10,10 @@ Gallant, S. I. (1990). Perceptron-Based Learning Algorithms. IEEE Transactions o
 Guarantee: the pocket never gets worse, and with examples drawn at random it ends with the fewest mistakes possible with a
 probability that tends to 1. Finding those weights directly is NP-hard.
 
-Departures: a weight vector is checked once, when its run first exceeds the longest so far; a failed check raises this threshold
-until the epoch ends, which limits the number of checks. The examples are shuffled in each epoch; ``shuffle="replacement"`` draws
-them with replacement, as Gallant does. Sample weights count in the check.
+Departures: a weight vector is checked once, when its run first exceeds that of the pocket. On large sets, once failed checks have
+read `FREE_ROWS` rows in an epoch, each further one doubles the run that is required until the epoch ends. The examples are
+shuffled in each epoch; ``shuffle="replacement"`` draws them with replacement, as Gallant does. The last weights are checked, too.
+Sample weights count in the check.
 """
 
 import math
@@ -30,6 +31,9 @@ from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, train
 
 from .perceptron import step
+
+FREE_ROWS = 100_000
+"""Rows that failed checks may read in an epoch before they raise the required run; sets of up to 446 rows never read more."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -55,19 +59,33 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
         rows, _ = passes.rows(block)
         state, counts = model.state, model.state.counters
         pocket = (state.w.copy(), state.bias.copy())
-        pocket_run, fewest = 0, math.inf
+        pocket_run, fewest, threads = 0, math.inf, self._threads()
+        checked, failed = -1, 0  # the number of updates at the last check; failed checks of this epoch
 
         def ratchet() -> None:
             """Put the weights in the pocket if they make fewer mistakes; called when their run exceeds that of the pocket."""
-            nonlocal pocket, pocket_run, fewest
-            missed = wrong(model.raw_scores(block.table, state.w, state.bias, rows), block.codes[rows], self.on_zero)
+            nonlocal pocket, pocket_run, fewest, checked, failed
+            if checked == counts.updates:
+                return  # the same weights
+            checked = int(counts.updates)
+            scores = model.raw_scores(block.table, state.w, state.bias, rows, threads)
+            missed = wrong(scores, block.codes[rows], self.on_zero)
             mistakes = float(block.weights[rows][missed].sum() if block.weights.size else missed.sum())
             if mistakes < fewest:
                 fewest, pocket_run = mistakes, int(counts.run)
                 pocket = (state.w.copy(), state.bias.copy())
+                counts.goal = pocket_run + 1
+            else:
+                failed += 1
+                if failed * rows.size > FREE_ROWS:
+                    counts.goal = 2 * max(1, int(counts.run))
 
         def learn(block: Block, order: NDArray[np.int64]) -> None:
-            counts.goal = max(pocket_run, int(counts.run)) + 1
+            nonlocal failed
+            failed = 0
+            if counts.run > pocket_run:
+                ratchet()  # a higher goal may have kept these weights from being checked
+            counts.goal = pocket_run + 1
             model.run(block.table, block.codes, block.weights, order, on_run=ratchet)
 
         ratchet()

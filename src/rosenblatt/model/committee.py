@@ -64,9 +64,9 @@ class Committee(Model):
             )
         super().add_class(*labels)
 
-    def scores(self, table: Table) -> NDArray[np.float64]:
+    def scores(self, table: Table, jobs: int = 1) -> NDArray[np.float64]:
         """The mean vote for the second class, between -1 and 1."""
-        raw = self.raw_scores(table, self.state.w, self.state.bias)
+        raw = self.raw_scores(table, self.state.w, self.state.bias, jobs=jobs)
         shares: NDArray[np.float64] = np.where(raw >= 0.0, 1.0, -1.0).mean(axis=1, keepdims=True)
         return shares
 

@@ -11,21 +11,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.multiclass import ONE_VS_REST
-from rosenblatt.engine.readouts import average, guess_many, guess_two, score_many, score_two
-from rosenblatt.engine.rows import CSR, TILE
+from rosenblatt.engine.conventions import CSR, ONE_VS_REST, TILE
+from rosenblatt.engine.entries import guess_many, guess_two, score_many, score_two
 from rosenblatt.engine.state import BAD_VALUE, COUNTERS, DONE, OUT_OF_SCALE, RUN_REACHED, State, make_run
 
 from .matrix import Table
 from .records import DictRow, is_number
 from .rule import Rule, ScaleFactors
-from .scores import margins, predicted_class
+from .scores import in_row_threads, margins, predicted_class
 from .vote_log import Support
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 _NO_WEIGHT = np.zeros(0)
+_PRODUCTS = 16  # so many products of a weight and a value take the time of one element for `in_row_threads`
+
+
+def average(w: NDArray[Any], u: NDArray[np.float64], examples: float) -> NDArray[np.float64]:
+    """The mean of the weights after each example, weighted by the examples.
+
+    A step of size δ made after `age` examples is missing from the first `age` weight vectors, so the mean is
+    ``w - Σ age·δ / examples``.
+    """
+    return np.asarray(w, dtype=np.float64) - (u / examples if examples else 0.0)
 
 
 class Model:
@@ -46,6 +55,9 @@ class Model:
     """
 
     _dict_row: DictRow | None = None  # columns and values of the last dict
+
+    divisor: float = 1.0
+    """What the weights of the state are divided by: the batch perceptron learns sums, whose ties are exact, and not averages."""
 
     def __init__(
         self,
@@ -243,6 +255,17 @@ class Model:
                 if reason == RUN_REACHED and on_run is not None:
                     on_run()
 
+    def would_learn(self, table: Table, y: Codes, weight: Floats, order: Codes) -> bool:
+        """Whether `run` would make a mistake or an update on these rows. The model stays as it is."""
+        undo = self._snapshot(slice(None))
+        before = self.state.counters.copy()
+        try:
+            type(self).run(self, table, y, weight, order)  # not `self.run`, which a trace replaces to record the steps
+            now = self.state.counters
+            return bool(now.mistakes > before.mistakes or now.updates > before.updates)
+        finally:
+            undo()
+
     def guess_and_learn(self, table: Table, y: Codes, order: Codes) -> Codes:
         """Predict each row with the average so far, then learn it; return the predictions. Needs float64 and two classes."""
         self._averaged = None
@@ -278,11 +301,11 @@ class Model:
             state.counters.shift = top
             self._relink(state)
         logged = int(state.counters.logged)
-        if self.support is not None and logged:
+        if logged and self.support is not None:
             rows = state.log_rows[:logged]
             rows = rows.copy() if numbers is None else numbers[rows]
             self.support.note(rows, state.log_ages[:logged], state.log_steps[:logged])
-            state.counters.logged = 0
+        state.counters.logged = 0  # also of a log that only a trace reads
 
     def learn(self, table: Table, labels: Sequence[Any], places: Codes, weight: Floats = _NO_WEIGHT) -> None:
         """Learn examples in the given order; a new class takes part from its first example on.
@@ -344,8 +367,10 @@ class Model:
     def last(self) -> tuple[NDArray[Any], Floats]:
         """The last weights of the run, feature-major, and the biases."""
         state, scale = self._state, self.memory.scale
-        if scale is None:
+        if scale is None and self.divisor == 1.0:
             return state.w, state.bias
+        if scale is None:
+            return state.w / self.dtype.type(self.divisor), state.bias / self.divisor
         factors = scale if state.w.ndim == 1 else np.pad(scale, (0, state.w.shape[1] - scale.size))
         return (state.w * factors).astype(self.dtype, copy=False), state.bias * scale
 
@@ -378,26 +403,37 @@ class Model:
         total = memory.total / age if isinstance(memory, ScaleFactors) else 1.0
         return [(state.w, state.bias, total), (state.u, state.u_bias, -1.0 / age)]
 
-    def scores(self, table: Table) -> Floats:
-        """One score for each row and weight vector; votes for a voted model."""
+    def scores(self, table: Table, jobs: int = 1) -> Floats:
+        """One score for each row and weight vector, computed in at most `jobs` threads; votes for a voted model."""
         if self.readout == "vote" and self.support is not None:
             separate = self._settings.scheme == ONE_VS_REST
             self._check_finite(table)
             return self.support.votes(table, float(self._state.counters.age), self._settings.bias, separate)
         if self.readout == "last" and self.memory.scale is not None:  # the same arithmetic as in learning, bit for bit
-            return self.raw_scores(table, self._state.w, self._state.bias) * self.memory.scale
-        return self.raw_scores(table, *self.weights())
+            return self.raw_scores(table, self._state.w, self._state.bias, jobs=jobs) * self.memory.scale
+        return self.raw_scores(table, *self.weights(), jobs=jobs)
 
-    def raw_scores(self, table: Table, w: NDArray[Any], bias: Floats, order: Codes | None = None) -> Floats:
+    def raw_scores(
+        self, table: Table, w: NDArray[Any], bias: Floats, order: Codes | None = None, jobs: int = 1
+    ) -> Floats:
         """<w, x> + bias for each row and weight vector, in the order of summation of learning."""
         w = w.astype(table.dtype, copy=False)
         order = np.arange(len(table)) if order is None else order
         out = np.empty((order.size, bias.size))
-        for rows, local, part in table.chunks(order):
-            score, scores = (score_two, out[part, 0]) if w.ndim == 1 else (score_many, out[part])
-            bad = score(w, bias, rows, local, scores)
-            if bad >= 0:
-                raise ValueError(table.describe_bad_row(int(order[part.start + int(bad)])))
+        score = score_two if w.ndim == 1 else score_many
+        wrong: list[int] = []
+
+        def part(start: int, stop: int) -> None:
+            for rows, local, within in table.chunks(order[start:stop]):
+                scores = out[start + within.start : start + within.stop]
+                bad = score(w, bias, rows, local, scores[:, 0] if w.ndim == 1 else scores)
+                if bad >= 0:
+                    wrong.append(start + within.start + int(bad))
+                    return
+
+        in_row_threads(part, order.size, table.entries * bias.size // _PRODUCTS, jobs)
+        if wrong:
+            raise ValueError(table.describe_bad_row(int(order[min(wrong)])))
         return out
 
     def _check_finite(self, table: Table) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.rows import CSR, check_csr
+from rosenblatt.engine.conventions import CSR
+from rosenblatt.engine.entries import check_csr
 
 CHUNK_BYTES = 1 << 25
 """Size of a chunk, the input of one compiled call; an interrupt is handled between two chunks."""
@@ -86,6 +87,11 @@ class Table:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    @property
+    def entries(self) -> int:
+        """Number of stored values."""
+        return int(self.rows.values.size if self.sparse else self.rows.size)
 
     def chunks(self, order: Indices) -> Iterator[tuple[Any, Indices, slice]]:
         """Yield the rows in the given order, in chunks: the rows, the order within them, and the slice of `order`."""

@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.additive import BALANCED, EXP, IDENTITY
-from rosenblatt.engine.codegen import asks_for, compile_step, kind_of_step
-from rosenblatt.engine.loop import Passes, passes_of
-from rosenblatt.engine.multiclass import SCHEMES
-from rosenblatt.engine.state import ON_ZERO, Additive, Committee, Diagonal, Full, Scaled, Scales, Settings
-
-LINKS = {"identity": IDENTITY, "exp": EXP, "balanced": BALANCED}
+from rosenblatt.engine.conventions import LINKS, ON_ZERO, SCHEMES
+from rosenblatt.engine.entries import Passes, passes_of
+from rosenblatt.engine.state import Additive, Committee, Diagonal, Full, Scaled, Scales, Settings
+from rosenblatt.engine.steps import asks_for, kind_of_step, step_address
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +74,7 @@ class Rule:
 
     def address(self) -> int:
         """The address of its compiled step function."""
-        return int(compile_step(self.step).address)
+        return step_address(self.step)
 
     def memory(self, vectors: int, capacity: int) -> "Memory":
         """The extra state of the rule besides its weights."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.readouts import vote_many, vote_two
+from rosenblatt.engine.entries import vote_many, vote_two
 
 from .matrix import Table
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.engine.codegen import step_source
+from rosenblatt.engine.steps import step_source
 from rosenblatt.model.linear import Model
 
 from .container import read_file, write_file

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.codegen import step_parameters
 from rosenblatt.engine.state import counts_and_sums
+from rosenblatt.engine.steps import step_parameters
 from rosenblatt.model.linear import Model
 from rosenblatt.model.rule import Rule
 from rosenblatt.model.vote_log import Support
@@ -237,7 +237,7 @@ def kernel_from_values(values: Values, kernel: Any, features: int) -> Any:
     from rosenblatt.dual.machine import Machine
     from rosenblatt.dual.model import KernelModel, Settings
     from rosenblatt.dual.rows import Block
-    from rosenblatt.engine.dual import OnZero
+    from rosenblatt.engine.conventions import OnZero
 
     settings = dict(values["settings"])
     _check(settings["kernel"] is None or isinstance(settings["kernel"], str), "the kernel")

@@ -50,7 +50,9 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
                 raise ValueError(parameter.message(name, learner.__name__, value))  # 0 and 1 are not JSON booleans
         if hasattr(estimator, "_check_stream_weights"):
             estimator._check_stream_weights()
-            estimator._check_can_move(estimator._new_model(None, np.float64))
+            model = estimator._new_model(None, np.float64)
+            estimator._check_positive_of_stream(model)
+            estimator._check_can_move(model)
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from error
     return estimator

@@ -125,7 +125,10 @@ class Certificate:
             return False
         if X is not None:
             kind = "stacked" if proof.problem.stacked else "one-vs-rest"
-            given = make_problem(X, y, self.fit_intercept, kind)
+            if set(np.unique(np.asarray(y)).tolist()) != set(self.classes.tolist()):
+                return False
+            positive = self.classes[1] if len(self.classes) == 2 else None
+            given = make_problem(X, y, self.fit_intercept, kind, positive)
             same_shape = given.base.shape == proof.problem.base.shape and given.stacked == proof.problem.stacked
             if not (same_shape and np.array_equal(given.classes, self.classes)):
                 return False

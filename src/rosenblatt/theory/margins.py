@@ -11,7 +11,13 @@ from rosenblatt.theory.problem import Floats, is_sparse, make_problem, read_exam
 
 
 def margin(
-    w: ArrayLike, X: Any, y: Any, intercept: ArrayLike | None = None, signed: bool = True, geometric: bool = False
+    w: ArrayLike,
+    X: Any,
+    y: Any,
+    intercept: ArrayLike | None = None,
+    signed: bool = True,
+    geometric: bool = False,
+    positive: Any = None,
 ) -> float:
     """Margin of a weight vector on data: the smallest y·⟨w, x⟩/‖w‖.
 
@@ -23,13 +29,15 @@ def margin(
     X : array or CSR matrix, shape (n, d)
         The examples.
     y : array, shape (n,)
-        The labels. Of two labels the larger one is positive; a single label is positive unless it is −1.
+        The labels. A single label is positive unless it is −1.
     intercept : float or array of shape (1,) or (K,), optional
         The weight of the bias feature. The margin is then that of the theorem: 1 is appended to x and the intercept to w.
     signed : bool, default=True
         If false, take absolute values: the distance of the hyperplane from the nearest example, on either side.
     geometric : bool, default=False
-        Divide by ‖w‖ without the intercept: the distance in the space of the examples.
+        Divide by ‖w‖ without the intercept: the distance in the space of the examples, as for a support vector machine.
+    positive : label or None, default=None
+        The positive one of two labels. None: the second in sorted order, and + of signs written as text.
 
     Returns
     -------
@@ -43,7 +51,7 @@ def margin(
     (-1.0, 0.01)
     """
     weights = np.atleast_2d(np.asarray(w, dtype=np.float64))
-    problem = make_problem(X, y, fit_intercept=intercept is not None)
+    problem = make_problem(X, y, fit_intercept=intercept is not None, positive=positive)
     features = problem.width - problem.fit_intercept
     if weights.shape != (problem.blocks, features):
         raise ValueError(

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from rosenblatt.engine.separation import combine, lowest, settle, take_in
+from rosenblatt.engine.entries import combine, lowest, settle, take_in
 from rosenblatt.theory.problem import Floats, Integers, Problem
 
 Reason: TypeAlias = Literal["separated", "zero", "optimal", "stalled", "out of steps"]

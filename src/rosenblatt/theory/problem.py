@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.model.scores import is_label, positive_first, sign_of
+
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Matrix: TypeAlias = Any
@@ -177,7 +179,7 @@ def read_examples(X: Any, fit_intercept: bool) -> Matrix:
     return dense
 
 
-def make_problem(X: Any, y: Any, fit_intercept: bool = True, problem: str = "stacked") -> Problem:
+def make_problem(X: Any, y: Any, fit_intercept: bool = True, problem: str = "stacked", positive: Any = None) -> Problem:
     """Read examples and labels and set up the separation problem.
 
     Parameters
@@ -185,11 +187,13 @@ def make_problem(X: Any, y: Any, fit_intercept: bool = True, problem: str = "sta
     X : array or CSR matrix, shape (n, d)
         The examples.
     y : array, shape (n,)
-        Their labels; two classes make a binary problem. A single class is taken as the positive one, unless it is −1.
+        Their labels; two classes make a binary problem. A single class is taken as the positive one, unless it is −1 or "-".
     fit_intercept : bool, default=True
         Add the bias feature.
     problem : {"stacked", "one-vs-rest"}, default="stacked"
         How many classes are compared; ignored for two classes.
+    positive : label or None, default=None
+        The positive one of two classes; None: the second in sorted order, and + of signs written as text.
 
     Returns
     -------
@@ -210,6 +214,8 @@ def make_problem(X: Any, y: Any, fit_intercept: bool = True, problem: str = "sta
     classes, index = np.unique(labels, return_inverse=True)
     index = index.astype(np.int64)
     bias = "with bias" if fit_intercept else "through the origin"
+    if len(classes) != 1 and positive_first(classes, positive):
+        classes, index = classes[::-1], 1 - index
     if len(classes) > 2:
         stacked = problem == "stacked"
         words = "Kesler's stacked problem" if stacked else "each class against the rest"
@@ -217,7 +223,7 @@ def make_problem(X: Any, y: Any, fit_intercept: bool = True, problem: str = "sta
             base, index, len(classes), stacked, bool(fit_intercept), classes, f"{words}, {len(classes)} classes, {bias}"
         )
     if len(classes) == 1:
-        negative = not isinstance(classes[0], str | np.str_) and bool(classes[0] == -1)
+        negative = sign_of(str(classes[0])) == -1 if positive is None else not is_label(classes[0], positive)
         target = np.full(len(labels), int(negative), dtype=np.int64)
         return Problem(base, target, 1, False, bool(fit_intercept), classes, f"one class on one side, {bias}")
     return Problem(base, 1 - index, 1, False, bool(fit_intercept), classes, f"two classes, {bias}")

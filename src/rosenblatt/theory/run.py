@@ -36,6 +36,8 @@ class RunCertificate:
     combination : ndarray or None
         Weights λ ≥ 0 with sum 1, one per example (per example and rival class for many classes), whose combination
         of the y·x is 0.
+    positive : label or None
+        The positive class of two.
     """
 
     status: Literal["separable", "inseparable", "undecided"]
@@ -48,22 +50,22 @@ class RunCertificate:
     separator: tuple[NDArray[Any], Floats] | None = field(repr=False, default=None)
     combination: Floats | None = field(repr=False, default=None)
     counts: NDArray[np.int64] | None = field(repr=False, default=None)
+    positive: Any = field(repr=False, default=None)
 
     def verify(self, X: Any, y: Any, fit_intercept: bool = True) -> bool:
         """Check the claim again on the training data in exact arithmetic; False for an undecided one, which claims nothing."""
         from rosenblatt.theory import exact
         from rosenblatt.theory.problem import make_problem
 
+        if self.separator is None and self.counts is None:
+            return False
+        problem = make_problem(X, y, fit_intercept, positive=self.positive)
         if self.separator is not None:
-            problem = make_problem(X, y, fit_intercept)
             coef, intercept = self.separator
             weights = np.hstack([coef, intercept[:, None]]) if fit_intercept else coef
             return exact.separates_exactly(problem, exact.to_integers(weights.astype(np.float64).ravel()))
-        if self.counts is None:
-            return False
-        problem = make_problem(X, y, fit_intercept)
-        codes = np.searchsorted(problem.classes, np.asarray(y))
-        signs = codes if self.counts.ndim == 2 else 2 * codes - 1
+        assert self.counts is not None
+        signs = problem.target if self.counts.ndim == 2 else 1 - 2 * problem.target
         matrix = X if hasattr(X, "tocsr") else np.asarray(X)
         return exact.exact_cycle(matrix, signs, self.counts, fit_intercept) is not None
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rosenblatt.engine.separation import perceptron
+from rosenblatt.engine.entries import perceptron
 from rosenblatt.theory.certificate import Certificate, inseparable, separable, undecided
 from rosenblatt.theory.enclosure import vanishing_combination
 from rosenblatt.theory.exact import CHUNK, integer_rows, null_combination, squared_length, to_floats, to_integers
@@ -37,6 +37,7 @@ def certify(
     tol: float | None = 0.01,
     *,
     problem: str = "stacked",
+    positive: Any = None,
     max_steps: int = 100_000,
 ) -> Certificate:
     """Decide whether the data are linearly separable, and prove it.
@@ -52,7 +53,7 @@ def certify(
         The examples. Taken as exact, since every finite float is a rational number.
     y : array, shape (n,)
         The labels: strings, integers or booleans. More than two make a multiclass problem. A single class is taken as
-        the positive one (as the negative one if it is −1).
+        the positive one (as the negative one if it is −1 or "-").
     fit_intercept : bool, default=True
         Add the bias feature, a constant 1, to every example.
     tol : float or None, default=0.01
@@ -62,6 +63,9 @@ def certify(
         With many classes: whether the true class can have a higher score than every rival (Kesler's construction, as in the
         multiclass perceptron), or whether each class can be separated from the rest. The second implies the first, but not
         the reverse.
+    positive : label or None, default=None
+        The positive one of two classes, on whose side the separator has a score above 0. None: the second in sorted order,
+        and + of signs written as text, such as "-" and "+".
     max_steps : int, default=100_000
         Largest number of steps of Wolfe's algorithm; each costs one pass over the data.
 
@@ -82,7 +86,7 @@ def certify(
         )
     if max_steps < 1:
         raise ValueError(f"`max_steps` of certify must be at least 1; got {max_steps}. Large data may need thousands.")
-    rows = make_problem(X, y, fit_intercept, problem)
+    rows = make_problem(X, y, fit_intercept, problem, positive)
     pair = _contradiction(rows)
     if pair is not None:
         return inseparable(rows, pair, (1, 1))

@@ -11,7 +11,7 @@ from rosenblatt.dual.model import KernelModel
 from rosenblatt.dual.rows import Block
 from rosenblatt.dual.streams import canonical
 from rosenblatt.dual.training import Epochs
-from rosenblatt.model.scores import margins, predicted_classes, wrong
+from rosenblatt.model.scores import margins, positive_first, predicted_classes, wrong
 from rosenblatt.theory.bounds import Squeeze, block_novikoff
 from rosenblatt.training.schedule import VisitingOrder
 
@@ -44,6 +44,8 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
             f"The labels of a kernel run must hold at least 2 classes; got 1 class, {classes[0]!r}. Check that y is the label "
             "column."
         )
+    if positive_first(classes, estimator.positive):
+        classes, codes = classes[::-1], 1 - codes
     codes = codes.astype(np.int64)
     random = check_random_state(estimator.random_state)
     model = KernelModel(estimator._settings(X, random), len(classes))

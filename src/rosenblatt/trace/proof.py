@@ -60,9 +60,10 @@ class Proof:
         return from_starting_weights(known.radius, known.margin, float(np.linalg.norm(self.start)), self.rate)
 
 
-def find_comparator(X: Any, y: Any, fit_intercept: bool, wanted: Any) -> Comparator | None:
+def find_comparator(X: Any, y: Any, fit_intercept: bool, wanted: Any, positive: Any = None) -> Comparator | None:
     """The separator u of the squeeze: the given one, or that of a certificate; None if there is none."""
-    vectors = 1 if len(set(y)) <= 2 else len(set(y))
+    classes = len(np.unique(y))
+    vectors = 1 if classes <= 2 else classes
     if wanted is None:
         return None
     if isinstance(wanted, str):
@@ -71,7 +72,7 @@ def find_comparator(X: Any, y: Any, fit_intercept: bool, wanted: Any) -> Compara
                 f"`comparator` of trace must be 'auto', None or the weights of a separator, bias first; got {wanted!r}. "
                 "'auto' searches for a separator."
             )
-        return _certified(X, y, fit_intercept, vectors)
+        return _certified(X, y, fit_intercept, positive)
     u = np.atleast_2d(np.asarray(wanted, dtype=np.float64))
     width = X.shape[1] + fit_intercept
     if u.shape != (vectors, width) or not np.isfinite(u).all():
@@ -80,7 +81,7 @@ def find_comparator(X: Any, y: Any, fit_intercept: bool, wanted: Any) -> Compara
             "Leave it out to search for a separator."
         )
     coef, intercept = (u[:, 1:], u[:, 0]) if fit_intercept else (u, None)
-    reached = margin(coef, X, y, intercept)
+    reached = margin(coef, X, y, intercept, positive=positive)
     if reached <= 0:
         raise ValueError(
             f"`comparator` of trace must separate the examples, with a margin greater than 0; got the margin {reached:g}. "
@@ -89,14 +90,14 @@ def find_comparator(X: Any, y: Any, fit_intercept: bool, wanted: Any) -> Compara
     return _comparator(u, reached, radius(X, fit_intercept))
 
 
-def _certified(X: Any, y: Any, fit_intercept: bool, vectors: int) -> Comparator | None:
+def _certified(X: Any, y: Any, fit_intercept: bool, positive: Any) -> Comparator | None:
     from rosenblatt.theory import certify
 
     numbers = X.nnz if hasattr(X, "nnz") else X.size
     if numbers > LARGEST_SEARCH:
         return None
-    certificate = certify(X, y, fit_intercept=fit_intercept, max_steps=1000)
-    if certificate.separator is None or certificate.margin[0] <= 0 or len(certificate.separator[0]) != vectors:
+    certificate = certify(X, y, fit_intercept=fit_intercept, positive=positive, max_steps=1000)
+    if certificate.separator is None or certificate.margin[0] <= 0:
         return None
     coef, intercept = certificate.separator
     u = np.hstack([intercept[:, None], coef]) if fit_intercept else coef

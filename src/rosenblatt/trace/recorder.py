@@ -106,7 +106,6 @@ class Recorder:
             moves = model.state.log_steps[0].copy() if made.updates else np.zeros(model.vectors)
             if made.updates and model.memory.arrays:
                 moves = None  # not a multiple of the example: rules that shrink w or keep variances log nothing
-            model.state.counters.logged = 0
             self._record(model, int(one[0]), int(y[one[0]]), x, moves, not made.mistakes)
 
     def _record(self, model: Model, row: int, true: int, x: Floats, moves: Floats | None, correct: bool) -> None:
@@ -167,7 +166,6 @@ class BatchRecorder(Recorder):
         for t in range(order.size):
             before = int(model.state.counters.mistakes)
             plain(table, y, weight, order[t : t + 1])
-            model.state.counters.logged = 0
             if int(model.state.counters.mistakes) > before:
                 missed.append(int(order[t]) + 1)
         self._open = self._weights, tuple(missed)

@@ -31,6 +31,7 @@ def trace(
     multiclass: str = "max",
     shuffle: bool | str = False,
     classes: ArrayLike | None = None,
+    positive: Any = None,
     comparator: Any = "auto",
     limit: int | None = 200,
     **parameters: Any,
@@ -51,17 +52,19 @@ def trace(
     max_iter : int, default=1
         Largest number of passes over the data; a pass without a mistake ends the run.
     init : array of shape (n_features + 1,) or (n_classes, n_features + 1), default=None
-        Weights to start from, the bias first (none without `fit_intercept`). Two classes have one row, for the second class.
+        Weights to start from, the bias first (none without `fit_intercept`). Two classes have one row, for the positive class.
     fit_intercept : bool, default=True
         Whether there is a bias feature 1. A kernel run has none.
     on_zero : {"update", "positive", "keep"}, default="update"
-        A score of exactly 0 counts as a mistake; as a prediction of the second class; as correct.
+        A score of exactly 0 counts as a mistake; as a prediction of the positive class; as correct.
     multiclass : {"max", "all", "uniform", "proportional", "ovr"}, default="max"
         Update rule for three or more classes.
     shuffle : bool or "replacement", default=False
         Whether the examples are visited in the given order, in a new order in each pass, or drawn at random.
     classes : array, default=None
         All classes, if some are missing in `y`. For a single label -1 or 1 the other one is added automatically.
+    positive : label or None, default=None
+        The class +1 of two classes. None: the second in sorted order, and + of signs written as text, such as "-" and "+".
     comparator : "auto", array or None, default="auto"
         The separator u of the squeeze: searched for if the data are small, given (bias first), or none.
     limit : int or None, default=200
@@ -105,11 +108,18 @@ def trace(
             "on_zero": on_zero,
             "shuffle": shuffle,
             "max_iter": max_iter,
+            "positive": positive,
             **parameters,
         }
         return trace_kernel(learner, settings, X, labels, Sample(limit))
 
-    settings = {"max_iter": max_iter, "fit_intercept": fit_intercept, "on_zero": on_zero, "multiclass": multiclass}
+    settings = {
+        "max_iter": max_iter,
+        "fit_intercept": fit_intercept,
+        "on_zero": on_zero,
+        "multiclass": multiclass,
+        "positive": positive,
+    }
     fields = {field.name for field in dataclasses.fields(learner)}
     settings.update({key: value for key, value in {"shuffle": shuffle, "tol": None}.items() if key in fields})
     settings.update(parameters)
@@ -131,7 +141,7 @@ def trace(
     has_proof = name in MISTAKE_DRIVEN and known and estimator.class_weight is None
     if len(np.unique(full_y)) > 2 and multiclass not in ("max", "uniform", "proportional"):
         has_proof = False
-    found = find_comparator(X, labels.tolist(), fit_intercept, comparator) if has_proof else None
+    found = find_comparator(X, labels, fit_intercept, comparator, positive) if has_proof else None
     watcher = BatchRecorder if name == "batch" else Recorder
     rate, threshold = float(getattr(estimator, "eta0", 1.0)), float(getattr(estimator, "b", 0.0))
     recorder = watcher(Sample(limit), found, rate, threshold, pocket=name == "pocket")

@@ -6,8 +6,8 @@ from rosenblatt.dual.budgets.slots import BudgetMachine
 from rosenblatt.dual.model import QUIET, KernelModel
 from rosenblatt.dual.rows import Block, Floats, Integers
 from rosenblatt.dual.training import Epochs
-from rosenblatt.engine.dual import Scheme
-from rosenblatt.model.scores import margins
+from rosenblatt.engine.conventions import Scheme
+from rosenblatt.model.scores import margins, wrong
 
 from .history import Epoch
 from .schedule import VisitingOrder, asked_to_stop
@@ -37,6 +37,25 @@ class DualPasses:
     def can_repeat(self) -> bool:
         """Whether there can be another epoch."""
         return True
+
+    @QUIET
+    def all_learned(self) -> bool:
+        """Whether a pass over all examples would change nothing."""
+        scheme, on_zero = self.model.settings.multiclass, self.model.settings.on_zero
+        for start in range(0, self.rows.size, self.model.settings.block_size):
+            which = self.rows[start : start + self.model.settings.block_size]
+            scores, y = self._scores(which), self.y[which]
+            apart = scheme == "ovr" and scores.shape[1] > 1
+            each = [wrong(scores[:, [k]], 1 * (y == k), on_zero) for k in range(scores.shape[1])] if apart else []
+            if np.any([wrong(scores, y, on_zero), *each]):
+                return False
+        return True
+
+    def _scores(self, which: Integers) -> Floats:
+        """The scores of these examples under the present weights."""
+        if self.cached is not None:
+            return self.cached.current(self.data.take(which), which)
+        return self.model.decide(self.data.take(which), "last", False)
 
     def readout_accuracy(self) -> None:
         """Training does not depend on the readout."""

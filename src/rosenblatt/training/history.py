@@ -26,6 +26,8 @@ class Epoch:
         The sum of the weights of the examples; 0 where it was not recorded.
     readout_accuracy : float or None
         The accuracy of the average on the training examples, where the decision to stop needed it.
+    lucky : bool
+        Whether examples that were not drawn are still to be learned, although those that were drawn needed no update.
     """
 
     examples: int = 0
@@ -38,6 +40,7 @@ class Epoch:
     seconds: float = 0.0
     weight: float = 0.0
     readout_accuracy: float | None = None
+    lucky: bool = False
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> "Epoch":

@@ -59,6 +59,9 @@ class Passes(Protocol):
     def run(self, epoch: Epoch, number: int) -> bool:
         """Run the epoch of this number and note in `epoch` what happened; False if it was interrupted before its end."""
 
+    def all_learned(self) -> bool:
+        """Whether a pass over all examples would make no mistake and no update. Nothing is changed."""
+
     def readout_accuracy(self) -> float | None:
         """The accuracy of the average on the training examples; None where training does not depend on it."""
 
@@ -105,7 +108,7 @@ def run_epochs(
             reason = "interrupted"
             break
         epoch = history.close_epoch()
-        reason = rule.after_epoch(history, passes.readout_accuracy)
+        reason = rule.after_epoch(history, passes.all_learned, passes.readout_accuracy)
         if on_epoch is not None:
             on_epoch(history)
         if not epoch.examples or not passes.can_repeat():
@@ -254,6 +257,10 @@ class BlockPasses:
         epoch.held_out += total
         epoch.held_out_mistakes += total - right
 
+    def all_learned(self) -> bool:
+        """Whether a pass over all examples would change nothing; examples that cannot be read again do not count."""
+        return not self.can_repeat() or all_learned(self.model, ((b, self.rows(b)[0]) for b in self.blocks()))
+
     def readout_accuracy(self) -> float | None:
         """The accuracy of the average on the examples that were learned; None where held-out examples decide."""
         if self.model.readout != "average" or self._held_out is not None or self.schedule.holdout:
@@ -277,6 +284,17 @@ def correct(model: Model, block: Block, rows: Codes) -> tuple[float, float]:
     if weights.any():
         return float((right * weights).sum()), float(weights.sum())
     return int(right.sum()), int(rows.size)
+
+
+def all_learned(model: Model, parts: Iterable[tuple[Block, Codes]]) -> bool:
+    """Whether learning these rows of blocks would make no mistake and no update. The model stays as it is."""
+    for block, rows in parts:
+        start, size = 0, 64
+        while start < rows.size:
+            if model.would_learn(block.table, block.codes, block.weights, rows[start : start + size]):
+                return False
+            start, size = start + size, size * 4
+    return True
 
 
 def smallest_margin(model: Model, blocks: Iterable[Block]) -> float:

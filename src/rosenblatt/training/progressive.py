@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.readouts import score_many, score_two
+from rosenblatt.engine.entries import score_many, score_two
 from rosenblatt.engine.state import BAD_VALUE, DONE
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table

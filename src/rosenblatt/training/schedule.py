@@ -233,18 +233,23 @@ class StopRule:
         if not history.done or history.current.examples:
             return ""
         epoch, schedule = history.done[-1], self.schedule
-        if epoch.mistakes == 0 and epoch.updates == 0:
+        if epoch.mistakes == 0 and epoch.updates == 0 and not epoch.lucky:
             return "no mistakes"
         waiting = self._progress[epoch.held_out_accuracy is not None].waiting
         if schedule.tol is not None and waiting >= schedule.n_iter_no_change:
             return "no improvement"
         return "epochs" if len(history.done) >= schedule.max_iter else ""
 
-    def after_epoch(self, history: History, readout_accuracy: Callable[[], float | None]) -> str:
-        """The same after one more epoch. `readout_accuracy` is called only if it decides."""
+    def after_epoch(
+        self, history: History, all_learned: Callable[[], bool], readout_accuracy: Callable[[], float | None]
+    ) -> str:
+        """The same after one more epoch. `all_learned` and `readout_accuracy` are called only if they decide."""
         epoch = history.done[-1]
         progress = self._note(epoch)
         reason = self.reason(history)
+        if reason == "no mistakes" and self.schedule.shuffle == "replacement" and not all_learned():
+            epoch.lucky = True
+            reason = self.reason(history)
         if reason == "no improvement" and epoch.readout_accuracy is None and self.schedule.tol is not None:
             epoch.readout_accuracy = readout_accuracy()
             progress.note_readout(epoch.readout_accuracy, self.schedule.tol)

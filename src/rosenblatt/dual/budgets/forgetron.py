@@ -19,7 +19,7 @@ import numpy as np
 
 from rosenblatt.dual.budgets.slots import BudgetMachine, State, Task
 from rosenblatt.dual.rows import Floats, Integers
-from rosenblatt.engine.dual import learn_forgetron
+from rosenblatt.engine.entries import learn_forgetron
 
 
 class Forgetron(BudgetMachine):

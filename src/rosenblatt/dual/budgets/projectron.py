@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from rosenblatt.dual.budgets.slots import BudgetMachine, State, Task
-from rosenblatt.engine.dual import learn_projectron
+from rosenblatt.engine.entries import learn_projectron
 
 
 class Projectron(BudgetMachine):

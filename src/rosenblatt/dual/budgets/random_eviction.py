@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from rosenblatt.dual.budgets.slots import BudgetMachine, State, Task
-from rosenblatt.engine.dual import learn_random
+from rosenblatt.engine.entries import learn_random
 
 
 class RandomEviction(BudgetMachine):

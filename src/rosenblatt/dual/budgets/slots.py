@@ -17,7 +17,7 @@ from rosenblatt.dual.functions import Kernel
 from rosenblatt.dual.machine import columns_for, spread
 from rosenblatt.dual.online import TILE, NotFiniteError
 from rosenblatt.dual.rows import Block, Floats, Integers
-from rosenblatt.engine.dual import OnZero, Scheme
+from rosenblatt.engine.conventions import OnZero, Scheme
 
 Task: TypeAlias = tuple[Floats, Integers, Floats, int, int]
 """A block: its kernel values with the slots and with itself, of shape (B, old + B), labels, weights, scheme, on_zero."""

@@ -20,10 +20,14 @@ def mix(key):
 def _sort(indices, values):
     """Radix sort by column, from the lowest byte to the highest, so that equal columns keep their order."""
     old, old_values, starts = np.empty_like(indices), np.empty_like(values), np.empty(257, np.uint64)
-    count, highest, shift = uint64(indices.size), uint64(indices.max()), uint64(0)
+    count, highest, shift = uint64(indices.size), uint64(0), uint64(0)
+    for k in range(count):  # loops: `max` and slice assignments would bring Numba's runtime into the library
+        highest = max(highest, uint64(indices[k]))
     while highest >> shift:
-        old[:], old_values[:], starts[:] = indices, values, 0
+        for byte in range(uint64(257)):
+            starts[byte] = uint64(0)
         for k in range(count):
+            old[k], old_values[k] = indices[k], values[k]
             starts[(uint64(old[k]) >> shift & uint64(255)) + uint64(1)] += uint64(1)
         for byte in range(uint64(256)):
             starts[byte + uint64(1)] += starts[byte]

@@ -16,9 +16,6 @@ from numba.extending import intrinsic
 
 from rosenblatt.engine.jit import NOGIL, VERB
 
-PADDING = 32
-"""Number of readable bytes that must follow the end of a text."""
-
 GOOD, SLOW, BAD = 0, 1, 2
 """Result of a conversion: the value; a number that Python must convert; not a number."""
 

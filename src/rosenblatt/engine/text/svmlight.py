@@ -7,12 +7,23 @@ from rosenblatt.engine.jit import compiled
 from rosenblatt.engine.text.columns import mix, tidy_row
 from rosenblatt.engine.text.numbers import BAD, SLOW, any_number, digits, number, simple_number
 from rosenblatt.engine.text.shapes import ANY_SHAPE, NO_SHAPE, SHAPES, entry_of_shape, shape_at, shapes_work
-
-OK, BAD_LABEL, NO_LABEL, BAD_INDEX, BIG_INDEX, ZERO_INDEX, NO_COLON, BAD_VALUE, LONG_INDEX = range(9)
-"""Status of a parsed text: the reason why parsing ended."""
-
-ROWS, ENTRIES, LINES, HIGHEST, SLOW_COUNT, STATUS, PLACE = range(7)
-"""Positions in the report."""
+from rosenblatt.engine.text.svmlight_report import (
+    BAD_INDEX,
+    BAD_LABEL,
+    BAD_VALUE,
+    BIG_INDEX,
+    ENTRIES,
+    HIGHEST,
+    LINES,
+    NO_COLON,
+    NO_LABEL,
+    OK,
+    PLACE,
+    ROWS,
+    SLOW_COUNT,
+    STATUS,
+    ZERO_INDEX,
+)  # fmt: skip
 
 _ENDS = np.array([byte <= 32 or byte == 35 for byte in range(256)])
 """Whether a byte may follow a number: a blank, or the # of a comment."""
@@ -162,7 +173,8 @@ def parse_svmlight(text, size, indptr, indices, values, labels, slow, settings, 
                 # Sorting would move the slow numbers: mark the row, to be sorted after Python has converted them.
                 slow[slow_count, 0], slow[slow_count, 1], slow[slow_count, 2] = np.int64(row) - 1, -1, -1
                 slow_count += uint64(1)
-                highest = max(highest, uint64(indices[begin:k].max()))
+                for j in range(begin, k):
+                    highest = max(highest, uint64(indices[j]))
             else:
                 k = tidy_row(indices, values, begin, k)
         if k > begin:

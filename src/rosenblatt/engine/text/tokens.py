@@ -4,31 +4,14 @@ The names of all tokens are stored in one array of bytes. A vocabulary is a hash
 of each name, so two names with the same hash are not confused.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit, uint8, uint64
 from numpy.typing import NDArray
 
 from rosenblatt.engine.jit import NOGIL, VERB, compiled
+from rosenblatt.engine.text.arrays import END, PADDING, USED
 from rosenblatt.engine.text.columns import mix, tidy_row
-from rosenblatt.engine.text.numbers import PADDING, load8
-
-END, USED = 0, 1
-"""Positions in `Tokens.size`: the number of tokens, and the number of bytes in their names."""
-
-
-class Tokens(NamedTuple):
-    """Arrays with one element per token: row, column, name (its position in `text`, and its hash) and value."""
-
-    row: NDArray[np.int32]
-    column: NDArray[np.int32]
-    start: NDArray[np.int64]
-    length: NDArray[np.int32]
-    hash: NDArray[np.uint64]
-    value: NDArray[np.float64]
-    text: NDArray[np.uint8]
-    size: NDArray[np.int64]
+from rosenblatt.engine.text.numbers import load8
 
 
 def _lower_case() -> NDArray[np.uint8]:

@@ -4,14 +4,26 @@ import numpy as np
 from numba import uint64
 
 from rosenblatt.engine.jit import compiled
-from rosenblatt.engine.text.numbers import BAD, GOOD, PADDING, SLOW, number
-from rosenblatt.engine.text.tokens import END, USED, hash_bytes
-
-OK, BAD_LABEL, NO_BAR, BAD_FACTOR, BAD_NAME, BAD_VALUE, NO_ROOM, BAD_WEIGHT = range(8)
-"""Status of a parsed text: the reason why parsing ended."""
-
-ROWS, LINES, SLOW_COUNT, STATUS, PLACE, TAGS, WEIGHTS = range(7)
-"""Positions in the report."""
+from rosenblatt.engine.text.arrays import END, PADDING, USED
+from rosenblatt.engine.text.numbers import BAD, GOOD, SLOW, number
+from rosenblatt.engine.text.tokens import hash_bytes
+from rosenblatt.engine.text.vw_report import (
+    BAD_FACTOR,
+    BAD_LABEL,
+    BAD_NAME,
+    BAD_VALUE,
+    BAD_WEIGHT,
+    LINES,
+    NO_BAR,
+    NO_ROOM,
+    OK,
+    PLACE,
+    ROWS,
+    SLOW_COUNT,
+    STATUS,
+    TAGS,
+    WEIGHTS,
+)  # fmt: skip
 
 _ENDS_NAME = np.array([byte <= 32 or chr(byte) in "|:" for byte in range(256)])
 """Whether a byte ends a name: a blank, a bar or a colon."""

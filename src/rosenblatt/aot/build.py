@@ -1,0 +1,253 @@
+"""Make the library: front end and back end in parallel processes, then one link."""
+
+import concurrent.futures
+import multiprocessing
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from rosenblatt.aot.signatures import catalogue, key, numbers, parse
+from rosenblatt.engine.cache import SOURCES
+from rosenblatt.engine.entries import ENTRIES, KINDS
+
+HERE = Path(__file__).parent
+
+LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3"), "aarch64": ("aarch64",)}
+"""Levels of processors in the library of an architecture, from the lowest to the highest."""
+
+
+class CannotBuild(Exception):  # noqa: N818 - users see the message only
+    """The library cannot be made here."""
+
+
+def this_platform() -> tuple[str, str]:
+    """System and architecture of this machine."""
+    system = {"Linux": "linux", "Darwin": "macos", "Windows": "windows"}.get(platform.system(), platform.system())
+    machine = platform.machine().lower()
+    return system, {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+
+
+def groups() -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """What each process compiles: (symbol, function, signature) of related functions, the longest groups first."""
+    made: dict[str, list[tuple[str, str, str]]] = {}
+    for name, signatures in catalogue().items():
+        for number, signature in enumerate(signatures):
+            kind = name.partition("_")[0]
+            # Weight vectors and matrices of a kind share little code, so they can be compiled side by side.
+            many = "many" if kind in KINDS and re.match(r"q [df]2", signature) else "one"
+            group = f"{kind} {many}" if kind in KINDS else "others"
+            made.setdefault(group, []).append((f"rb_{name}_{number}", name, signature))
+    made.setdefault("steps", [])
+    return sorted(made.items(), key=lambda item: ("many" not in item[0], item[0] == "steps", -len(item[1])))
+
+
+def front_end(group: str, wanted: list[tuple[str, str, str]]) -> tuple[bytes, dict[str, str]]:
+    """LLVM code of a group, and its symbols with the letters of their results, or ``step`` and a hash; runs in a process."""
+    from rosenblatt.aot import frontend
+
+    frontend.stop_before_optimization()
+    module = frontend.Module()
+    for symbol, name, signature in wanted:
+        module.add(symbol, name, signature)
+    if group == "steps":
+        for name, step in frontend.built_in_steps().items():
+            module.add_step(f"rb_step_{name}", step)
+    return module.bitcode(), module.symbols
+
+
+def back_end(bitcode: bytes, level: str, system: str, path: Path) -> Path:
+    """Write the object file of a group for a level; runs in a process of its own."""
+    from rosenblatt.aot.backend import object_file
+
+    path.write_bytes(object_file(bitcode, level, system))
+    return path
+
+
+def build(target: Path, system: str, architecture: str, say: bool = True) -> Path:
+    """Make the library in a file; it is replaced at once when complete.
+
+    Parameters
+    ----------
+    target : Path
+        The file to make.
+    system, architecture : str
+        What the library is for.
+    say : bool, default=True
+        Whether to report the progress on standard error.
+    """
+    linker = find_linker(system, architecture)
+    levels = LEVELS[architecture]
+    started = time.monotonic()
+    # The front end must use no instruction that the lowest level lacks; the shapes of the svmlight parser are x86 only.
+    features = "+sse2,+ssse3,+sse4.1,+sse4.2,+popcnt,+cx16" if architecture == "x86_64" else ""
+    compiler = {"NUMBA_CPU_NAME": "x86-64-v2" if features else "generic", "NUMBA_CPU_FEATURES": features}
+    compiler["ROSENBLATT_LIBRARY"] = "off"
+    before = {name: os.environ.get(name) for name in compiler}
+    os.environ.update(compiler)
+    context = multiprocessing.get_context("spawn")
+    workers = min(len(groups()), os.cpu_count() or 1)
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="rosenblatt-build-") as folder,
+            concurrent.futures.ProcessPoolExecutor(workers, context, max_tasks_per_child=1) as pool,
+        ):
+            parts = {pool.submit(front_end, group, wanted): group for group, wanted in groups()}
+            symbols: dict[str, str] = {}
+            objects = []
+            for part in concurrent.futures.as_completed(parts):
+                bitcode, found = part.result()
+                symbols |= found
+                for level in levels:
+                    path = Path(folder, f"{parts[part]} {level}.o".replace(" ", "_"))
+                    objects.append(pool.submit(back_end, bitcode, level, system, path))
+                if say:
+                    print(f"rosenblatt: {len(symbols)} functions, {time.monotonic() - started:.0f} s", file=sys.stderr)
+            Path(folder, "table.h").write_text(table(symbols, levels), encoding="ascii")
+            made = Path(folder, "made")
+            link(linker, folder, [str(each.result()) for each in objects], made, system)
+            if (system, architecture) == this_platform():
+                check(made)
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".", suffix=".tmp", delete=False) as copy:
+                copy.write(made.read_bytes())
+            os.chmod(copy.name, 0o755)  # noqa: PTH101
+            os.replace(copy.name, target)  # noqa: PTH105
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+    if say:
+        print(
+            f"rosenblatt: {target}, {target.stat().st_size / 1e6:.1f} MB, {time.monotonic() - started:.0f} s",
+            file=sys.stderr,
+        )
+    return target
+
+
+def file_name(target: str) -> str:
+    """The name of the library in the package for a platform such as ``linux-x86_64``."""
+    return "_native.pyd" if target.startswith("windows") else "_native.abi3.so"
+
+
+def description(target: str) -> dict[str, Any]:
+    """What the metadata of a wheel say of its library."""
+    return {
+        "levels": LEVELS[target.partition("-")[2]],
+        "sources": SOURCES,
+        "made_by": f"Numba {metadata.version('numba')}",
+    }
+
+
+def platform_tag(target: str, portable: str | None) -> str:
+    """The platform in the name of a wheel: the portable one if Zig has linked the library, else that of this machine."""
+    system, architecture = target.split("-", 1)
+    if portable is not None and "-target" in find_linker(system, architecture):
+        return portable
+    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+
+
+def check(path: Path) -> None:
+    """Load the library in a new process: nothing that it needs may be missing."""
+    program = (
+        "import sys, pathlib; from rosenblatt.engine.native import load_file; load_file(pathlib.Path(sys.argv[1]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotBuild(f"The library that was made cannot be loaded: {done.stderr.strip().splitlines()[-1]}")
+
+
+def table(symbols: dict[str, str], levels: Iterable[str]) -> str:
+    """The header with the table of all entries."""
+    from rosenblatt.aot.backend import level_symbol
+
+    suffixes = [level_symbol(level) for level in levels]
+    steps = sorted(symbol for symbol, results in symbols.items() if results.startswith("step "))
+    lines = ["/* Generated by rosenblatt.aot.build. */", "#include <stdint.h>"]
+    lines += ["typedef int32_t (*Entry)(void *, void **, int64_t *);", f"enum {{ LEVEL_COUNT = {len(suffixes)} }};"]
+    lines += ["typedef struct { const char *name, *key, *numbers, *results; Entry entries[LEVEL_COUNT]; } Variant;"]
+    lines += ["typedef struct { const char *name, *source; void (*entries[LEVEL_COUNT])(void); } Step;"]
+    lines += [
+        f"extern int32_t {s}_{level}(void *, void **, int64_t *);"
+        for s in symbols
+        if s not in steps
+        for level in suffixes
+    ]
+    lines += [f"extern void {symbol}_{level}(void);" for symbol in steps for level in suffixes]
+    lines += [f"static const char *LEVELS[] = {{{', '.join(f'{chr(34)}{level}{chr(34)}' for level in levels)}}};"]
+    lines += [f'#define SOURCES "{SOURCES}"', f'#define MADE_BY "Numba {metadata.version("numba")}"']
+    rows = []
+    for name in ENTRIES:
+        for number, signature in enumerate(catalogue()[name]):
+            symbol, arguments = f"rb_{name}_{number}", parse(signature)
+            cells = [name, key(arguments), numbers(arguments), symbols[symbol]]
+            entries = ", ".join(f"{symbol}_{level}" for level in suffixes)
+            rows.append(f"    {{{', '.join(f'{chr(34)}{cell}{chr(34)}' for cell in cells)}, {{{entries}}}}},")
+    lines += [
+        "static const Variant TABLE[] = {",
+        *rows,
+        "};",
+        f"enum {{ ROWS = {len(rows)} }};",
+        "static const Step STEPS[] = {",
+    ]
+    for symbol in steps:
+        entries = ", ".join(f"{symbol}_{level}" for level in suffixes)
+        name, source = symbol.removeprefix("rb_step_"), symbols[symbol].removeprefix("step ")
+        lines.append(f'    {{"{name}", "{source}", {{{entries}}}}},')
+    lines += ["};", f"enum {{ STEP_ROWS = {len(steps)} }};", ""]
+    return "\n".join(lines)
+
+
+ZIG = {
+    ("linux", "x86_64"): "x86_64-linux-gnu.2.17",
+    ("linux", "aarch64"): "aarch64-linux-gnu.2.17",
+    ("macos", "x86_64"): "x86_64-macos.11.0",
+    ("macos", "aarch64"): "aarch64-macos.11.0",
+}
+"""Targets of Zig's C compiler, which links for old versions of the C library, and for other systems."""
+
+
+def find_linker(system: str, architecture: str) -> list[str]:
+    """The command of a C compiler for a target: Zig's if it is installed, else that of this machine."""
+    try:
+        import ziglang
+
+        return [
+            sys.executable,
+            str(Path(ziglang.__file__).with_name("__main__.py")),
+            "cc",
+            "-target",
+            ZIG[system, architecture],
+        ]
+    except ImportError:
+        pass
+    if (system, architecture) != this_platform():
+        raise CannotBuild(f"To build for {system} on {architecture} from here, install Zig: pip install ziglang")
+    for name in (os.environ.get("CC"), "cc", "gcc", "clang"):
+        if name and shutil.which(name):
+            return [name]
+    raise CannotBuild("To build the library, a C compiler is needed: install one, or Zig with: pip install ziglang")
+
+
+def link(linker: list[str], folder: str, objects: list[str], target: Path, system: str) -> None:
+    """Compile the C files and link everything."""
+    headers = sysconfig.get_path("include")
+    if not Path(headers, "Python.h").exists():
+        raise CannotBuild(f"To build the library, the headers of Python are needed; {headers} has no Python.h")
+    undefined = ["-undefined", "dynamic_lookup"] if system == "macos" else ["-Wl,--gc-sections", "-s"]
+    command = [*linker, "-O2", "-std=c11", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{headers}", f"-I{folder}"]
+    command += [str(HERE / "caller.c"), str(HERE / "runtime.c"), *objects, "-o", str(target), *undefined, "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotBuild(f"The linker failed: {done.stderr.strip()[-2000:]}")

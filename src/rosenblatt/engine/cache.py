@@ -1,0 +1,51 @@
+"""The folder of compiled code, named by a hash of all sources that it is made from.
+
+Numba's cache on disk detects changes in the file of a function, but not in functions that it calls from other files. With one
+folder for each version of the sources, code compiled from other sources is never loaded.
+"""
+
+import functools
+import hashlib
+import os
+import sys
+import tempfile
+from importlib import metadata
+from pathlib import Path
+
+
+def hash_sources() -> str:
+    """A short hash of the sources of the engine."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+SOURCES = hash_sources()  # on import, so that it is the hash of the running code
+
+
+def base_folder() -> Path:
+    """The folder of all caches: ``$ROSENBLATT_CACHE_DIR``, else ``rosenblatt`` in the user's cache folder."""
+    chosen = os.environ.get("ROSENBLATT_CACHE_DIR")
+    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rosenblatt"
+
+
+def is_private(folder: Path) -> bool:
+    """Whether a folder belongs to this user, so that nobody else has put machine code there."""
+    return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+
+
+@functools.cache
+def cache_folder() -> Path:
+    """Folder of code compiled by Numba, named by the sources, Numba and Python; a temporary one if it cannot be written."""
+    versions = hashlib.sha256(f"{metadata.version('numba')} {sys.version}".encode()).hexdigest()[:8]
+    folder = base_folder() / f"{SOURCES}-{versions}"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        if not is_private(folder):
+            raise PermissionError(folder)
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix="rosenblatt-"))
+    return folder
