@@ -294,7 +294,8 @@ def test_held_out_rows_are_not_learned(tmp_path, model, algorithm):
     out = held_out(0, len(lines), 0.3, 0)
     flip = {"yes": "no", "no": "yes"}
     changed = [f"{line.rpartition(',')[0]},{flip[line.rpartition(',')[2]]}" if held else line for line, held in zip(lines, out)]
-    options = ["--holdout", "0.3", "--epochs", "3", "-a", algorithm, "--no-standardize"]
+    options = ["--holdout", "0.3", "-a", algorithm, "--no-standardize", "--epochs"]
+    options.append("3" if algorithm in ("pocket", "batch", "kernel") else "1")  # else the best epoch depends on the labels
     call("train", path, "-m", model, *options)
     call("train", table(tmp_path / "b.csv", changed, header), "-m", tmp_path / "b.model", *options)
     one, two = rb.load(model), rb.load(tmp_path / "b.model")

@@ -4,6 +4,7 @@ import dataclasses
 import shlex
 import sys
 import time
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -126,7 +127,7 @@ def train(
     from rosenblatt.training.evaluation import describe_strangers
 
     check_output(model, report)
-    if report is not None and not report.lower().endswith((".html", ".htm")):
+    if report is not None and PurePath(report).suffix.lower() not in ("", ".html", ".htm"):
         raise Usage(f"--report writes an HTML page, whose name ends with .html; got {report}. Change the ending.")
     if test is not None:
         expand(test)
