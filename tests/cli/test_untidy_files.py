@@ -363,3 +363,119 @@ def test_resume_keeps_the_provenance(noisy, model, tmp_path):
     assert str(noisy) in shown
     assert str(more) in shown
     assert other.exists()
+
+
+# ---- scale ----
+
+
+def scaled(path, count=400, sort=False):
+    """Two columns of very different scales; the label depends on both alike."""
+    rng = random.Random(5)
+    rows = []
+    for _ in range(count):
+        a, b = rng.gauss(0, 1), rng.gauss(0, 1)
+        rows.append((f"{1e6 + 1e5 * a:.1f},{1e-3 * b:.7f}", "yes" if a + b > 0 else "no"))
+    if sort:
+        rows.sort(key=lambda row: row[1])
+    return table(path, [",".join(row) for row in rows], "a,b,label")
+
+
+def test_columns_of_different_scales_need_no_option(tmp_path, model):
+    path = scaled(tmp_path / "a.csv")
+    assert answer("train", path, "-m", model)["held_out_accuracy"] > 0.9
+    assert answer("evaluate", model, path)["accuracy"] > 0.95
+    call("train", path, "-m", model, "--no-standardize")
+    assert answer("evaluate", model, path)["accuracy"] < 0.9
+
+
+@pytest.mark.parametrize("memory", [64 << 20, 1 << 10])
+def test_a_sorted_file_is_scaled_as_any_other(tmp_path, model, monkeypatch, memory):
+    from rosenblatt.cli import _examples, _session
+
+    monkeypatch.setattr(_examples.Examples.__init__, "__defaults__", (None, memory))
+    monkeypatch.setattr(_session, "MEMORY", memory)
+    call("train", scaled(tmp_path / "a.csv", sort=True), "-m", model)
+    assert answer("evaluate", model, tmp_path / "a.csv")["accuracy"] > 0.95
+
+
+def test_all_rows_in_memory_are_scaled_alike(tmp_path):
+    path = scaled(tmp_path / "a.csv", sort=True)
+    raw, _ = read(path)
+    X, _ = read(path, standardize=True, batch_bytes=512)
+    assert X == pytest.approx((raw - raw.mean(axis=0)) / raw.std(axis=0), abs=1e-9)
+    X, _ = read(path, standardize=True, types={"a": "category"})
+    assert X[:, [X.shape[1] - 400 - 1]].sum() == pytest.approx(0, abs=1e-6) or X.shape[1] == 401
+
+
+def test_sparse_formats_keep_their_zeros(tmp_path, model):
+    path = table(tmp_path / "a.svm", [f"{i % 2} {1 + i % 2}:1000 3:{i % 5}" for i in range(60)])
+    call("train", path, "-m", model)
+    assert rb.load(model).encoder_.moments is None
+    assert "sparse" in call("train", path, "-m", model, "--standardize", code=2).stderr
+
+
+def test_an_interrupted_run_is_scaled_as_if_it_were_not(tmp_path, model, monkeypatch):
+    """The rows after an interruption in the first pass are scaled by the moments of a run without interruption."""
+    from rosenblatt.cli import _examples, _session
+
+    path = scaled(tmp_path / "a.csv", count=60_000)
+    monkeypatch.setattr(_examples.Examples.__init__, "__defaults__", (None, 1 << 10))
+    monkeypatch.setattr(_session, "MEMORY", 1 << 10)
+    call("train", path, "-m", tmp_path / "whole.model", "--epochs", 2)
+
+    def stopping(interrupt):
+        interrupt.asked = True
+        return interrupt
+
+    enter = _examples.Interrupt.__enter__
+    monkeypatch.setattr(_examples.Interrupt, "__enter__", lambda self: stopping(enter(self)))
+    call("train", path, "-m", model, "--epochs", 2, code=130)
+    monkeypatch.setattr(_examples.Interrupt, "__enter__", enter)
+    first = rb.load(model)
+    assert 0 < first.training_["run"]["current"]["examples"] < 60_000
+    assert not first.encoder_.learned_moments
+    call("train", path, "-m", model, "--resume")
+    one, two = rb.load(model), rb.load(tmp_path / "whole.model")
+    assert np.array_equal(one.coef_, two.coef_)
+    assert np.array_equal(one.encoder_.moments.mean, two.encoder_.moments.mean)
+
+
+def test_two_streams_are_one(tmp_path, model):
+    header, *lines = scaled(tmp_path / "a.csv").read_text().splitlines()
+    call("stream", tmp_path / "a.csv", "-m", tmp_path / "whole.model")
+    for part in (lines[:150], lines[150:]):
+        call("stream", table(tmp_path / "part.csv", part, header), "-m", model)
+    one, two = rb.load(model), rb.load(tmp_path / "whole.model")
+    assert np.array_equal(one.coef_, two.coef_)
+
+
+# ---- words ----
+
+
+def test_the_weights_of_words(tmp_path):
+    path = table(tmp_path / "a.csv", ["b b b a,x,1", "c,y,2", "a c c,x,3", ",y,4"], "text,kind,size")
+    types = {"text": "words", "kind": "category", "size": "number"}
+    options = {"types": types, "label": "kind", "word_weights": "log"}
+    stream = open_stream(path, **options)
+    X, _ = read(path, **options)
+    names = ["text:b", "text:a", "text:c", "size"]
+    list(stream)
+    dense = X.toarray()[:, [stream.encoder.find(name) for name in names]]
+    three, two = 1 + np.log(3), 1 + np.log(2)
+    first, third = np.hypot(three, 1), np.hypot(two, 1)
+    expected = [[three / first, 1 / first, 0, 1], [0, 0, 1, 2], [0, 1 / third, two / third, 3], [0, 0, 0, 4]]
+    assert dense == pytest.approx(np.array(expected))
+    counts, _ = read(path, types=types, label="kind")
+    assert sorted(counts.data.tolist()) == [1, 1, 1, 1, 2, 2, 3, 3, 4]
+    with_products = {**options, "interactions": [("text", "size")], "bits": 10}
+    assert read(path, **with_products)[0].sum() == pytest.approx(X.sum() + 3 + 1 + 2 + 3 + 6, rel=1e-9)
+
+
+def test_words_are_weighted_by_default_and_the_model_knows(tmp_path, model):
+    path = texts(tmp_path / "k.tsv")
+    call("train", path, "-m", model, "--label", "0")
+    assert rb.load(model).encoder_.word_weights == "log"
+    call("train", path, "-m", tmp_path / "b.model", "--label", "0", "--words", "counts")
+    assert rb.load(tmp_path / "b.model").encoder_.word_weights == "counts"
+    one, two = (call("predict", place, "-", "-s", stdin="win win win free\n").stdout for place in (model, tmp_path / "b.model"))
+    assert one != two
