@@ -39,7 +39,7 @@ def tables(folder):
         frame = pd.read_csv(folder / "tiny" / f"{name}.csv", header=None).rename(columns=lambda c: f"x{c}")
         yield name, frame, frame.columns[-1], None
     frame = pd.read_csv(folder / "svmguide3" / "svmguide3.csv")
-    yield "svmguide3", frame.rename(columns={frame.columns[0]: "label"}), "label", None
+    yield "svmguide3", frame.rename(columns=lambda c: f"x{c}"), "x0", None
     frame = pd.read_csv(folder / "elec2" / "elec.csv")
     yield "elec2", frame, frame.columns[-1], None
     parts = [
@@ -144,11 +144,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("options", nargs="*")
+    parser.add_argument("--options", default="", help="further options of `rosenblatt train`")
     arguments = parser.parse_args()
     print("| data | largest class | LogisticRegression | LinearSVC | rosenblatt train | difference |")
     print("|---|---|---|---|---|---|")
-    for name, _, truth, share, facts, scores in measure(arguments.folder, arguments.only, arguments.options):
+    for name, _, truth, share, facts, scores in measure(arguments.folder, arguments.only, arguments.options.split()):
         most = np.unique(np.asarray(truth).astype(str), return_counts=True)[1].max() / len(truth)
         cells = [f"{100 * value:.1f}" for value in (most, *scores, share)]
         print(f"| {name} | {' | '.join(cells)} | {100 * (share - max(scores)):+.1f} |  # {len(facts['epochs'])} epochs", flush=True)

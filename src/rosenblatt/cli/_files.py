@@ -47,10 +47,12 @@ def open_data(
     labelled: bool,
     format: str | None = None,  # noqa: A002
     threads: int | None = None,
+    keep: Sequence[str] = (),
 ) -> Any:
-    """Open files with the features of a model; other features in them are ignored."""
-    estimator.encoder_.freeze()
-    return open_stream(paths, format=format, encoder=estimator.encoder_, labelled=labelled, threads=threads)
+    """Open files with the features of a model; other features in them are ignored. `keep` names columns to give as they are."""
+    encoder = estimator.encoder_
+    encoder.freeze()
+    return open_stream(paths, format=format, encoder=encoder, labelled=labelled, threads=threads, keep=keep)
 
 
 def read_all(paths: Sequence[str], options: dict[str, Any]) -> tuple[Any, Any, list[str]]:

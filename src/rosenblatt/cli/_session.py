@@ -19,11 +19,16 @@ from rosenblatt.cli._options import parsed_classes
 from rosenblatt.estimators.parameters import declarations
 from rosenblatt.learners import find
 from rosenblatt.model.scores import ordered
+from rosenblatt.training.calibration import Calibration
 from rosenblatt.training.evaluation import Evaluation, class_labels, evaluate_stream
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, correct, smallest_margin
 from rosenblatt.training.progress import Bar
 from rosenblatt.training.schedule import Schedule, StopRule, VisitingOrder, asked_to_stop, held_out, stopping_when
+
+
+CALIBRATION = 20_000
+"""A sufficient number of examples to fit probabilities on."""
 
 
 def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
@@ -240,6 +245,7 @@ class Session:
                     if shown is not history:
                         estimator.model_, self.best = model, len(shown.done)
                 model.add_features(self.stream.encoder.n_features)
+                self._calibrate(model, examples)
                 estimator.n_features_in_ = model.n_features
                 model.state.counters.position = 0
                 estimator._finish(model, shown, self._smallest_margin(model, examples, passes.last))
@@ -275,6 +281,24 @@ class Session:
             "date": datetime.datetime.fromtimestamp(now, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "command": self.command,
         }
+
+    def _calibrate(self, model: Any, examples: Examples) -> None:
+        """Fit the probabilities on examples that were set aside."""
+        held = self.history.done and self.history.done[0].held_out
+        if not held or examples.read_once or self.history.stopped == "interrupted":
+            return
+        scores, codes, count = [], [], 0
+        for block in examples.blocks():
+            out = held_out(block.first, block.codes.size, self.schedule.holdout, self.schedule.seed)
+            rows = np.flatnonzero((block.codes >= 0) & out)
+            if rows.size:
+                scores.append(model.scores(block.table.some(rows)))
+                codes.append(block.codes[rows])
+                count += rows.size
+            if count >= CALIBRATION or asked_to_stop():
+                break
+        found = Calibration.of(scores[0].shape[1])
+        self.estimator.calibration_ = found.fit(np.concatenate(scores), np.concatenate(codes))
 
     def _smallest_margin(self, model: Any, examples: Examples, last: Block | None) -> float | None:
         """Smallest margin over all examples; None if that needs another pass over data that can be read only once.

@@ -5,17 +5,48 @@ from typing import Any
 import click
 
 from rosenblatt.cli import _options as option
+from rosenblatt.cli._errors import Usage
 
 
 @option.command()
 @option.model_file
 @option.data_files
-@click.option("--output", "-o", type=option.FILE, metavar="FILE", help="Output file. Default: standard output.")
+@click.option(
+    "--output",
+    "-o",
+    type=option.FILE,
+    metavar="FILE",
+    help="Output file; .csv, .parquet and .jsonl get named columns. Default: standard output.",
+)
 @click.option(
     "--scores",
     "-s",
     is_flag=True,
     help="Also write the scores: one score for two classes (positive for the second), else one per class.",
+)
+@click.option("--probabilities", "-p", is_flag=True, help="Also write the probability of each class.")
+@click.option(
+    "--top", type=click.IntRange(min=1), metavar="K", help="Also write the K best classes of each example, the best first."
+)
+@click.option(
+    "--keep",
+    metavar="COLUMN",
+    multiple=True,
+    help="Also write this column of DATA, such as an id; separate several by commas. In VW text, tag.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0.0, 1.0),
+    metavar="P",
+    help="Of two classes, predict the second where its probability is at least P.",
+)
+@click.option(
+    "--cost",
+    metavar="FP,FN",
+    help="What it costs to predict the second of two classes wrongly, and the first wrongly; the cheaper class is predicted.",
+)
+@click.option(
+    "--explain", type=click.IntRange(min=1), metavar="N", help="Also write the N features that moved each score most."
 )
 @option.format
 @option.threads
@@ -26,6 +57,12 @@ def predict(
     data: tuple[str, ...],
     output: str | None,
     scores: bool,
+    probabilities: bool,
+    top: int | None,
+    keep: tuple[str, ...],
+    threshold: float | None,
+    cost: str | None,
+    explain: int | None,
     format: str | None,  # noqa: A002
     threads: int | None,
     json: bool,
@@ -33,59 +70,135 @@ def predict(
 ) -> None:
     """Predict the label of every example, one per line, in the order of the data.
 
-    Labels in DATA are ignored. With --scores, tabs separate the columns.
+    Labels in DATA are ignored. Tabs separate several columns; they have a header if --keep is given or the output ends with .csv.
 
     For example:
       rosenblatt predict spam.model new.csv
-      rosenblatt predict spam.model new.csv --scores -o answers.tsv
+      rosenblatt predict spam.model new.csv --keep id --probabilities -o answers.csv
+      rosenblatt predict churn.model new.csv --cost 1,20 --explain 3
       cat new.csv | rosenblatt predict spam.model - | sort | uniq -c
     """
     from rosenblatt.cli import _files
-    from rosenblatt.model.scores import predicted_classes
+    from rosenblatt.cli._outputs import columns_to, kind_of
     from rosenblatt.training.evaluation import class_labels, scored_batches
     from rosenblatt.training.progress import Bar
 
     estimator = _files.load_model(model)
-    classes = class_labels(estimator)
-    stream = _files.open_data(data, estimator, labelled=False, format=format, threads=threads)
+    kept = [part.strip() for text in keep for part in text.split(",") if part.strip()]
+    rule = _threshold(threshold, cost)
+    answers = _Answers(estimator, class_labels(estimator), kept, scores, probabilities, top, rule, explain)
+    stream = _files.open_data(data, estimator, labelled=False, format=format, threads=threads, keep=kept)
+    kind = kind_of(output, json, several=bool(kept))
+    if kind == "jsonl" and not kept:
+        answers.nested = True
     shown = output is not None and not quiet
-    with _files.output(output) as file, Bar("predicting", quiet=not shown) as bar:
-        for _, numbers in scored_batches(estimator, stream):
-            guesses = predicted_classes(numbers, len(classes)).tolist()
-            file.write(_lines(classes, guesses, numbers, scores, json))
+    with columns_to(output, kind) as write, Bar("predicting", quiet=not shown) as bar:
+        for batch, numbers in scored_batches(estimator, stream):
+            write(answers.columns(batch, numbers))
             bar.update(stream.bytes_read, stream.bytes_total)
 
 
-def _lines(classes: list[Any], guesses: list[int], numbers: Any, scores: bool, json: bool) -> str:
-    words = [_field(str(label)) for label in classes]
-    if not json and not scores:
-        words = [f"{word}\n" for word in words]
-        return "".join([words[guess] for guess in guesses])
-    rows = numbers.tolist()
-    if json:
-        import json as writer
-
-        names = (
-            [str(label) for label in classes[1 - len(classes) % 2 :]]
-            if len(classes) == 2
-            else [str(label) for label in classes]
+def _threshold(threshold: float | None, cost: str | None) -> float | None:
+    """The probability from which the second class is predicted; None for the usual rule."""
+    if cost is None:
+        return threshold
+    parts = cost.split(",")
+    try:
+        wrong, missed = (float(part) for part in parts)
+    except ValueError:
+        wrong = missed = -1.0
+    if threshold is not None or not (wrong >= 0 and missed >= 0 and 0 < wrong + missed < float("inf")):
+        raise Usage(
+            f"--cost takes two costs that are at least 0, such as 1,20, and not with --threshold; got {cost!r}. The first is that "
+            "of predicting the second class wrongly."
         )
-        return "".join(
-            writer.dumps(
-                {"label": classes[guess], **({"scores": dict(zip(names, row, strict=True))} if scores else {})},
-                ensure_ascii=False,
+    return wrong / (wrong + missed)
+
+
+class _Answers:
+    """Makes columns of predictions."""
+
+    def __init__(
+        self, estimator: Any, classes: list[Any], kept: list[str], scores: bool, probabilities: bool,
+        top: int | None, threshold: float | None, explain: int | None,
+    ) -> None:  # fmt: skip
+        self.estimator, self.classes, self.kept = estimator, classes, kept
+        self.scores, self.probabilities, self.top = scores, probabilities, top
+        self.threshold, self.explain = threshold, explain
+        self.nested = False
+        self.calibration = getattr(estimator, "calibration_", None)
+        for name, asked in (("--probabilities", probabilities), ("--threshold or --cost", threshold is not None)):
+            if asked and self.calibration is None:
+                raise Usage(
+                    f"{name} needs a model that knows probabilities; this one does not. Train it with examples set aside: without "
+                    "--epochs, or with --holdout 0.1."
+                )
+        if threshold is not None and len(classes) != 2:
+            raise Usage(f"--threshold and --cost need two classes; the model has {len(classes)}. Leave them out.")
+        if explain is not None and (
+            not hasattr(estimator, "explain") or estimator.model_.readout in ("vote", "committee")
+        ):
+            raise Usage(
+                f"--explain needs weights of features; {type(estimator).__name__} has none. Train another learner, such as averaged."
             )
-            + "\n"
-            for guess, row in zip(guesses, rows, strict=True)
-        )
-    return "".join(
-        "\t".join([words[guess], *(f"{score:.9g}" for score in row)]) + "\n"
-        for guess, row in zip(guesses, rows, strict=True)
-    )
 
+    def columns(self, batch: Any, numbers: Any) -> dict[str, list[Any]]:
+        """The columns for a batch and its scores."""
+        from rosenblatt.model.scores import predicted_classes
 
-def _field(text: str) -> str:
-    """A field of tab-separated text; quoted as in CSV if it contains a tab, a quote or a line end."""
-    if any(sign in text for sign in '\t"\r\n'):
-        return '"' + text.replace('"', '""') + '"'
-    return text
+        classes, made = self.classes, {}
+        for name in self.kept:
+            if name == "tag" and batch.tags is not None:
+                made[name] = list(batch.tags)
+            elif batch.kept is None or name not in batch.kept:
+                raise Usage(f"--keep must name columns of the data; got {name!r}. In VW text give tag.")
+            else:
+                made[name] = batch.kept[name]
+        odds = None if self.calibration is None else self.calibration.probabilities(numbers)
+        guesses = predicted_classes(numbers, len(classes)).tolist()
+        if self.threshold is not None and odds is not None:
+            guesses = (odds[:, 1] >= self.threshold).astype(int).tolist()
+        answers: dict[str, list[Any]] = {"label": [classes[guess] for guess in guesses]}
+        names = classes[1:] if len(classes) == 2 else classes
+        if self.scores:
+            answers |= self._group("scores", "score of", names, numbers)
+        if self.probabilities and odds is not None:
+            answers |= self._group("probabilities", "probability of", classes, odds)
+        if self.top is not None:
+            answers |= self._best(numbers, odds)
+        if self.explain is not None:
+            answers["reasons"] = self._reasons(batch, guesses)
+        if self.kept and "label" in made:
+            answers = {"prediction" if name == "label" else name: column for name, column in answers.items()}
+        return {**made, **answers}
+
+    def _group(self, name: str, prefix: str, classes: list[Any], values: Any) -> dict[str, list[Any]]:
+        if self.nested:
+            keys = [str(label) for label in classes]
+            return {name: [dict(zip(keys, row, strict=True)) for row in values.tolist()]}
+        return {f"{prefix} {label}": column for label, column in zip(classes, values.T.tolist(), strict=True)}
+
+    def _best(self, numbers: Any, odds: Any) -> dict[str, list[Any]]:
+        import numpy as np
+
+        assert self.top is not None
+        values = numbers if odds is None else odds
+        if values.shape[1] == 1:
+            values = np.column_stack([-values[:, 0], values[:, 0]])
+        order = np.argsort(-values, axis=1, kind="stable")[:, : self.top]
+        found: dict[str, list[Any]] = {}
+        for place, column in enumerate(order.T, start=1):
+            found[f"class {place}"] = [self.classes[number] for number in column.tolist()]
+            name = "score" if odds is None else "probability"
+            found[f"{name} {place}"] = values[np.arange(column.size), column].tolist()
+        return found
+
+    def _reasons(self, batch: Any, guesses: list[int]) -> list[str]:
+        assert self.explain is not None
+        model = self.estimator.model_
+        table, reasons = batch.table(model.n_features), []
+        for row, guess in enumerate(guesses):
+            found = self.estimator._explain_row(model, table, row, self.classes[guess])
+            shown = [f"{name} {value * weight:+.4g}" for name, value, weight in found.features[: self.explain] if weight]
+            reasons.append("; ".join(shown))
+        return reasons

@@ -116,6 +116,12 @@ def stream(
         _files.save_model(estimator, model)
     if json:
         _files.emit(_facts(progress, estimator))
+    elif not quiet:
+        found = progress.judgement
+        click.echo(
+            f"log loss {found.log_loss:.4f}, calibration error {found.calibration_error:.4f}, of the probabilities before learning",
+            err=True,
+        )
     if interrupt.asked:
         warn("interrupted" + (f"; {model} holds the model learned so far." if model is not None else "."))
         raise click.exceptions.Exit(INTERRUPTED)
@@ -179,13 +185,15 @@ def _run(
         estimator._check_positive_of_stream(model)
         estimator._check_can_move(model)
         estimator.model_ = model
-    pupil, waiting = Pupil(model), deque[Any]()
+    pupil, waiting, odds = Pupil(model), deque[Any](), Odds(estimator, model)
     factors = estimator.class_weight or {}
 
     def learn(example: tuple[Any, int, Any, float]) -> int:
         table, row, truth, weight = example
         number = model.class_number.get(truth)
         if number is not None:
+            if len(model.classes) > 1:
+                odds.add(pupil.row_scores(table, row), number)
             return pupil.learn(table, row, number, weight * factors.get(truth, 1.0))
         guess = pupil.predict(table, row)
         model.add_class(truth)
@@ -217,17 +225,60 @@ def _run(
                 report(progress, model.n_features, truth, guess)
             if interrupt.asked:
                 break
+        odds.settle()
         if file is not None:
             file.write("".join(f"{'' if answer is None else answer}\n" for answer in answers))
         if interrupt.asked:
             break
     for example in waiting:
         learn(example)
+    odds.settle()
+    progress.judgement = odds.judgement
     seen = progress.curve[-1][0] if progress.curve else 0
     progress.finish()
     if progress.examples > seen:
         report(progress, model.n_features, *last)
     estimator.n_features_in_ = model.n_features
+
+
+class Odds:
+    """Updates the probabilities of a model with each example before it is learned, and judges them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It gets `calibration_`.
+    model : Model
+        Its model.
+    """
+
+    def __init__(self, estimator: Any, model: Any) -> None:
+        from rosenblatt.training.calibration import Calibration, Judgement
+
+        self._estimator, self._model, self._new = estimator, model, Calibration.of
+        self.judgement = Judgement()
+        self._scores: list[Any] = []
+        self._codes: list[int] = []
+
+    def add(self, scores: Any, code: int) -> None:
+        """Take an example; it counts when `settle` is called, which is faster for many."""
+        if self._scores and self._scores[-1].size != scores.size:
+            self.settle()
+        self._scores.append(scores)
+        self._codes.append(code)
+
+    def settle(self) -> None:
+        """Count the examples taken since the last call."""
+        import numpy as np
+
+        if not self._scores:
+            return
+        scores, codes = np.array(self._scores), np.array(self._codes)
+        calibration = getattr(self._estimator, "calibration_", None)
+        if calibration is None or not calibration.fits(scores.shape[1]):
+            calibration = self._estimator.calibration_ = self._new(scores.shape[1])
+        self.judgement.add(calibration.observe(scores, codes), codes)
+        self._scores, self._codes = [], []
 
 
 def _facts(progress: Any, estimator: Any) -> dict[str, Any]:
@@ -239,5 +290,7 @@ def _facts(progress: Any, estimator: Any) -> dict[str, Any]:
         "labels": progress.labels,
         "confusion": progress.confusion.tolist(),
         "features": estimator.n_features_in_,
+        "log_loss": progress.judgement.log_loss,
+        "calibration_error": progress.judgement.calibration_error,
         "curve": [{"examples": count, "mistakes": wrong} for count, wrong in progress.curve],
     }

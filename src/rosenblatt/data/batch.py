@@ -24,6 +24,8 @@ class Batch(NamedTuple):
         The tags of the examples in VW text; empty strings for examples without a tag.
     first_line : int
         The line of the file at which the batch begins, counted from 1; for Parquet, the row.
+    kept : dict of str to list, or None
+        The columns that were asked for as they are in the file.
     """
 
     rows: Any
@@ -31,6 +33,7 @@ class Batch(NamedTuple):
     weights: NDArray[np.float64]
     tags: list[str] | None
     first_line: int
+    kept: dict[str, list[Any]] | None = None
 
     @property
     def size(self) -> int:

@@ -187,7 +187,6 @@ class DelimitedReader(TableReader):
         self.missing = [*MISSING, *encoder.na]
         self.buffers = buffers
         self.dialect = dialect
-        self.wanted = [*encoder.columns, *([str(encoder.label)] if self.has_label else [])]
 
     def work(self, source: Opened) -> Iterator[tuple[Block, list[str], bool]]:
         """Blocks of rows, with the names of their columns; the first block of each file has its header."""
@@ -215,9 +214,13 @@ class DelimitedReader(TableReader):
         block, numeric = unit[0], set(self.encoder.number_columns)
         try:
             try:
-                columns, rows = self._read(unit, numeric)
+                columns, rows = self._read(unit, numeric - set(self.kept))
+                kept = {name: columns[name].to_pylist() for name in self.kept}
+                for name in numeric & set(self.kept):
+                    columns[name] = _without(pa.compute.utf8_trim_whitespace(columns[name]), self.missing).cast(pa.float64())
             except pa.ArrowInvalid:  # blanks around a missing number, or an error; the other way takes more time
                 columns, rows = self._read(unit, set())
+                kept = {name: columns[name].to_pylist() for name in self.kept}
                 for name in numeric:
                     texts = _without(pa.compute.utf8_trim_whitespace(columns[name]), self.missing)
                     columns[name] = texts.cast(pa.float64())
@@ -226,7 +229,7 @@ class DelimitedReader(TableReader):
                     columns[name] = _without(columns[name], self.missing)
             if self.has_label:
                 columns[str(self.encoder.label)] = self._labels(columns[str(self.encoder.label)])
-            parsed = self.encode(columns, rows, block.memory.count(b"\n", 0, block.size))
+            parsed = self.encode(columns, rows, block.memory.count(b"\n", 0, block.size), kept)
         except (pa.ArrowInvalid, InfiniteNumber) as error:
             raise self._error(unit, numeric, error) from None
         self.buffers.give_back(block)

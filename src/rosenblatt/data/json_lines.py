@@ -120,7 +120,8 @@ class JsonReader(TableReader):
                 texts = [_text(record.get(name)) for _, record in records]
                 cells = [None if text is None or text.strip() in missing else text for text in texts]
                 columns[name] = pa.array(cells, pa.string())
-        return self.encode(columns, len(records), len(lines) - 1)
+        kept = {name: [record.get(name) for _, record in records] for name in self.kept}
+        return self.encode(columns, len(records), len(lines) - 1, kept)
 
 
 def _refuse_lists(records: list[tuple[int, dict[str, Any]]], name: str) -> None:

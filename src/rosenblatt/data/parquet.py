@@ -36,7 +36,6 @@ class ParquetReader(TableReader):
     def __init__(self, encoder: Encoder, names: list[str], batch_bytes: int, labelled: bool = True) -> None:
         super().__init__(encoder, names, labelled)
         self.batch_bytes = batch_bytes
-        self.wanted = [*encoder.columns, *([str(encoder.label)] if self.has_label else [])]
 
     @classmethod
     def of(
@@ -92,7 +91,11 @@ class ParquetReader(TableReader):
         import pyarrow.compute
 
         encoder, columns = self.encoder, {}
+        kept = {name: unit.column(name).to_pylist() for name in self.kept}
+        needed = {*encoder.columns, *([str(encoder.label)] if self.has_label else [])}
         for name in self.wanted:
+            if name not in needed:
+                continue
             column = unit.column(name)
             if name == encoder.label and isinstance(column, pa.ListArray | pa.LargeListArray):
                 raise BadData(
@@ -101,7 +104,7 @@ class ParquetReader(TableReader):
                 )
             numeric = encoder.columns.get(name, encoder.label_kind) == "number"
             try:
-                columns[name] = _cast(column, numeric)
+                columns[name] = cast_column(column, numeric)
             except pa.ArrowException as error:
                 raise BadData(
                     f"Column {name!r} cannot be read as {'numbers' if numeric else 'text'}: {str(error).rstrip('.')}. Set "
@@ -112,7 +115,7 @@ class ParquetReader(TableReader):
             named = pa.compute.is_in(labels, pa.array(encoder.na, labels.type))
             columns[str(encoder.label)] = pa.compute.if_else(named, None, labels)
         try:
-            return self.encode(columns, unit.num_rows, unit.num_rows)
+            return self.encode(columns, unit.num_rows, unit.num_rows, kept)
         except InfiniteNumber as bad:
             raise BadData(
                 f"Column {bad.column!r} must hold finite numbers; got {bad.value}. Write a number, or null if it is missing.",
@@ -120,7 +123,8 @@ class ParquetReader(TableReader):
             ) from None
 
 
-def _cast(column: Any, numeric: bool) -> Any:
+def cast_column(column: Any, numeric: bool) -> Any:
+    """A column as float64 or as text."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types

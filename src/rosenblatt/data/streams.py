@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock, Semaphore, Thread
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .errors import BadData
 from .formats import Reader, find_format, format_by_name, make_reader
 from .sources import Buffers, Opened, expand
 from .spans import lines_before
+from .tables import TableReader
 
 BATCH_BYTES = 1 << 20
 """Approximate size of a batch in bytes of text: fits into the processor's caches, and the overhead is negligible."""
@@ -254,6 +255,7 @@ def open_stream(
     na: Sequence[str] = (),
     word_weights: str = "counts",
     ahead: float = 0,
+    keep: Sequence[str] = (),
     encoder: Encoder | None = None,
     batch_bytes: int = BATCH_BYTES,
     threads: int | None = None,
@@ -292,6 +294,8 @@ def open_stream(
     ahead : float, default=0
         With `standardize`, the number of bytes to keep before the first batch, so that these rows are scaled by the mean and
         deviation of all of them. Later rows, and with 0 all of them, are scaled by those of the rows up to each.
+    keep : sequence of str, default=()
+        Columns of a table to give as they are, in `Batch.kept`.
     encoder : Encoder or None, default=None
         The encoder of an earlier file, to give the same columns the same features.
     batch_bytes : int, default=1 MiB
@@ -329,6 +333,8 @@ def open_stream(
             bits=bits, interactions=interactions, standardize=standardize, na=na, word_weights=word_weights,
         )  # fmt: skip
         reader.encoder.format = reader.encoder.format or found
+        if keep and reader.encoder.family == "table":
+            cast(TableReader, reader).keep_columns(keep)
     except BadData as error:
         raise BadData(error.message, error.path or names[0], error.line) from None
     finally:

@@ -123,6 +123,7 @@ class Parsed(NamedTuple):
     labels: Any
     lines: int
     tokens: Tokens | None = None
+    kept: dict[str, list[Any]] | None = None
     counted: bool = False  # whether the running moments have the numbers already
 
     @property
@@ -149,7 +150,17 @@ class TableReader:
         self.names = list(names)
         self.labels: Any = NumberLabels() if encoder.label_kind == "number" else TextLabels()
         self.has_label = labelled and encoder.label is not None and encoder.label in self.names
+        self.kept: list[str] = []
         self.check_columns(self.names)
+        self.wanted = [*encoder.columns, *([str(encoder.label)] if self.has_label else [])]
+
+    def keep_columns(self, names: Sequence[str]) -> None:
+        """Give these columns as they are, too."""
+        for name in names:
+            if name not in self.names:
+                raise BadData(f"A column to keep must be one of {_listed(self.names)}; got {name!r}. Check the spelling.")
+        self.kept = list(names)
+        self.wanted = list(dict.fromkeys([*self.wanted, *names]))
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Raise if a column is missing in the file."""
@@ -166,7 +177,9 @@ class TableReader:
         """Description of the label's position."""
         return f"column {self.encoder.label}" if self.has_label else "none"
 
-    def encode(self, columns: Mapping[str, Any], rows: int, lines: int) -> Parsed:
+    def encode(
+        self, columns: Mapping[str, Any], rows: int, lines: int, kept: dict[str, list[Any]] | None = None
+    ) -> Parsed:
         """Encode columns (float64 or string arrays) as far as possible without regard to the order of the batches."""
         encoder = self.encoder
         texts = {name: _text(columns[name], kind) for name, kind in encoder.columns.items() if kind != "number"}
@@ -181,7 +194,7 @@ class TableReader:
             labels = labels.to_numpy(zero_copy_only=False)
             if np.isinf(labels).any():
                 raise InfiniteNumber(int(np.flatnonzero(np.isinf(labels))[0]), str(encoder.label), np.inf)
-        parsed = Parsed(numbers, texts, None, labels, lines)
+        parsed = Parsed(numbers, texts, None, labels, lines, kept=kept)
         if not encoder.in_order or (encoder.dense and encoder.moments is None):
             return self._rows(parsed)
         if encoder.moments is None:
@@ -211,7 +224,7 @@ class TableReader:
             parsed = self._rows(parsed)
         count = parsed.numbers.shape[0]
         codes = np.full(count, -1) if parsed.labels is None else self.labels.codes(parsed.labels)
-        return Batch(parsed.rows, codes, np.zeros(0), None, first_line)
+        return Batch(parsed.rows, codes, np.zeros(0), None, first_line, parsed.kept)
 
 
 class InfiniteNumber(Exception):  # noqa: N818

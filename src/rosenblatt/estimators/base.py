@@ -6,7 +6,7 @@ turns a step function into an estimator.
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +21,7 @@ from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, smallest_margin, train
 from rosenblatt.training.schedule import Schedule, VisitingOrder, random_state
 
+from .answers import Answers
 from .bases import bases
 from .certificate import Finishing, warn_of_last_epoch
 from .export import Exports
@@ -64,7 +65,7 @@ class _Absent:
         )
 
 
-class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstimator):
+class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, BaseEstimator):
     """Classifier with one weight for each feature and class. Subclasses are dataclasses whose fields are the parameters.
 
     Notes
@@ -370,6 +371,8 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
             self._check_can_move(model)
         names = distinct.tolist()
         of_class = None if self.class_weight is None else np.array([self._importance(n) for n in names])[places]
+        if "calibration_" in self.__dict__:
+            self._observe(model, table, labels.tolist())
         model.learn(table, names, places, self._weights(sample_weight, X, of_class))
         self._name_features(model)
         self.model_ = model
@@ -417,6 +420,8 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
             model = self._new_model(None, np.float64)
             self._check_positive_of_stream(model)
             self._check_can_move(model)
+        if "calibration_" in self.__dict__:
+            self._observe(model, model._row_table(x), [y])
         guess = model.learn_one(x, y, sample_weight)
         if self.__dict__.get("n_features_in_") != model.n_features:
             self.n_features_in_ = model.n_features
@@ -426,19 +431,16 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
     def predict_one(self, x: Any) -> Any:
         """Predict the class of one example, a dict or a 1-D array; None before the first label."""
         model = getattr(self, "model_", None)
+        if model is not None and self._reads_records and isinstance(x, Mapping):
+            return model.classes[int(predicted_classes(self._scores_of_one(x), len(model.classes))[0])]
         return None if model is None else model.predict_one(x)
 
     # ---- predict ----
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Scores of the examples: one for each example with two classes, else one for each example and class."""
-        from sklearn.utils.validation import validate_data
-
         model = self._fitted()
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
-        )
-        scores = model.scores(Table(X), self._threads())
+        scores = model.scores(self._table(X, model), self._threads())
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:

@@ -44,10 +44,14 @@ def encode(value: Any, tensors: Tensors, name: str) -> Any:
 
 def _encode_object(value: Any, tensors: Tensors, name: str) -> Any:
     from rosenblatt.theory.run import RunCertificate
+    from rosenblatt.training.calibration import Calibration
 
     if isinstance(value, RunCertificate):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {"certificate": {key: encode(item, tensors, f"{name}.{key}") for key, item in fields.items()}}
+    if isinstance(value, Calibration):
+        values = value.to_values().items()
+        return {"calibration": {key: encode(item, tensors, f"{name}.{key}") for key, item in values}}
     if isinstance(value, np.random.RandomState):
         return {"RandomState": encode(value.get_state(legacy=True), tensors, name)}
     if isinstance(value, np.random.Generator) and isinstance(value.bit_generator, np.random.PCG64):
@@ -159,6 +163,12 @@ def _decode_certificate(tree: Any, content: Any, tensors: Tensors) -> Any:
     return RunCertificate(**{key: decode(item, tensors) for key, item in content.items()})
 
 
+def _decode_calibration(tree: Any, content: Any, tensors: Tensors) -> Any:
+    from rosenblatt.training.calibration import Calibration
+
+    return Calibration.from_values({key: decode(item, tensors) for key, item in content.items()})
+
+
 def _decode_random_state(tree: Any, content: Any, tensors: Tensors) -> Any:
     generator = np.random.RandomState()
     generator.set_state(decode(content, tensors))
@@ -180,6 +190,7 @@ _DECODERS = {
     "dict": _decode_dict,
     "csr": _decode_csr,
     "certificate": _decode_certificate,
+    "calibration": _decode_calibration,
     "RandomState": _decode_random_state,
     "Generator": _decode_generator,
 }

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.model.scores import predicted_classes
 
+from .calibration import Judgement
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
@@ -44,6 +46,8 @@ class Evaluation:
         For two classes the score of every example and whether it has the second label; empty otherwise.
     unlabelled : int
         Number of examples without a label; they are ignored.
+    judgement : Judgement or None
+        How good the probabilities are, if the model gives them.
     """
 
     labels: list[Any]
@@ -51,6 +55,7 @@ class Evaluation:
     scores: Floats
     positive: NDArray[np.bool_]
     unlabelled: int = 0
+    judgement: Judgement | None = None
 
     @property
     def examples(self) -> int:
@@ -68,6 +73,47 @@ class Evaluation:
         return 1.0 - self.mistakes / self.examples
 
     @property
+    def majority(self) -> float:
+        """Accuracy of always predicting the most frequent label."""
+        return float(self.confusion.sum(axis=1).max() / self.examples)
+
+    @property
+    def per_class(self) -> list[dict[str, Any]]:
+        """Precision, recall and F1 of each label, and its number of examples; None where a share of nothing is asked for."""
+        right, examples, predicted = np.diag(self.confusion), self.confusion.sum(axis=1), self.confusion.sum(axis=0)
+        return [
+            {
+                "label": label,
+                "precision": hits / guesses if guesses else None,
+                "recall": hits / many if many else None,
+                "f1": 2 * hits / (many + guesses) if many + guesses else None,
+                "examples": many,
+            }
+            for label, hits, many, guesses in zip(
+                self.labels, right.tolist(), examples.tolist(), predicted.tolist(), strict=True
+            )
+        ]
+
+    @property
+    def average_precision(self) -> float | None:
+        """Area under the precision-recall curve of the second of two classes."""
+        if not self.scores.size or not self.positive.any():
+            return None
+        precision, recall = precision_recall(self.scores, self.positive)
+        return float(np.sum(np.diff(recall, prepend=0.0) * precision))
+
+    def thresholds(self, count: int = 9) -> list[dict[str, float]]:
+        """Precision and recall of the second of two classes at thresholds of the score, which find equal shares of it."""
+        if not self.scores.size or not self.positive.any():
+            return []
+        precision, recall = precision_recall(self.scores, self.positive)
+        values = -np.unique(-self.scores)
+        places = sorted({int(np.searchsorted(recall, (k + 1) / (count + 1))) for k in range(count)})
+        return [
+            {"threshold": float(values[k]), "precision": float(precision[k]), "recall": float(recall[k])} for k in places
+        ]
+
+    @property
     def roc_auc(self) -> float | None:
         """Area under the ROC curve for two classes; None if it is not defined."""
         return roc_auc(self.scores, self.positive) if self.scores.size else None
@@ -80,22 +126,40 @@ class Evaluation:
             "examples": self.examples,
             "labels": self.labels,
             "confusion": self.confusion.tolist(),
+            "majority": self.majority,
+            "per_class": self.per_class,
         }
         if self.roc_auc is not None:
-            facts["roc_auc"] = self.roc_auc
+            facts |= {
+                "roc_auc": self.roc_auc,
+                "average_precision": self.average_precision,
+                "thresholds": self.thresholds(),
+            }
+        if self.judgement is not None:
+            facts |= {"log_loss": self.judgement.log_loss, "calibration_error": self.judgement.calibration_error}
         if self.unlabelled:
             facts["unlabelled"] = self.unlabelled
         return facts
 
     def to_text(self) -> str:
         """The results as readable text."""
-        lines = [f"accuracy   {self.accuracy:.2%}", f"mistakes   {self.mistakes:,} of {self.examples:,}"]
+        lines = [
+            f"accuracy   {self.accuracy:.2%}, where the most frequent label alone would give {self.majority:.2%}",
+            f"mistakes   {self.mistakes:,} of {self.examples:,}",
+        ]
         if self.roc_auc is not None:
             lines.append(f"ROC AUC    {self.roc_auc:.4f}")
+            lines.append(f"PR AUC     {self.average_precision:.4f} for {self.labels[1]}")
+        if self.judgement is not None:
+            lines.append(f"log loss   {self.judgement.log_loss:.4f}")
+            lines.append(f"calibration error {self.judgement.calibration_error:.4f}")
         if self.unlabelled:
             lines.append(f"unlabelled {self.unlabelled:,}, left out")
         if len(self.labels) <= 30:
-            lines += ["", *_matrix(self.labels, self.confusion)]
+            lines += ["", *_matrix(self.labels, self.confusion), "", *_classes(self.per_class)]
+        if table := self.thresholds():
+            lines += ["", f"{'threshold':>12}{'precision':>11}{'recall':>9}  of {self.labels[1]}"]
+            lines += [f"{row['threshold']:>12.5g}{row['precision']:>11.2%}{row['recall']:>9.2%}" for row in table]
         return "\n".join(lines)
 
 
@@ -109,6 +173,16 @@ def _matrix(labels: list[Any], confusion: Codes) -> list[str]:
     ]
     for word, row in zip(words, confusion.tolist(), strict=True):
         lines.append("  ".join([f"{word:{first}}", *(f"{count:>{n},}" for count, n in zip(row, widths, strict=True))]))
+    return lines
+
+
+def _classes(rows: list[dict[str, Any]]) -> list[str]:
+    """Precision, recall and F1 as lines."""
+    width = max(len("label"), *(len(str(row["label"])) for row in rows))
+    lines = [f"{'label':{width}}  {'precision':>9}  {'recall':>7}  {'F1':>7}  {'examples':>9}"]
+    for row in rows:
+        shares = [f"{row[name]:.2%}" if row[name] is not None else "-" for name in ("precision", "recall", "f1")]
+        lines.append(f"{row['label']!s:{width}}  {shares[0]:>9}  {shares[1]:>7}  {shares[2]:>7}  {row['examples']:>9,}")
     return lines
 
 
@@ -136,6 +210,8 @@ def evaluate_stream(
     counts = np.zeros((len(labels), len(classes)), np.int64)
     kept: list[Floats] = []
     positive: list[NDArray[np.bool_]] = []
+    calibration = getattr(estimator, "calibration_", None)
+    judgement = None if calibration is None else Judgement()
     unlabelled = first = 0
     for batch, scores in scored_batches(estimator, stream):
         for label in stream.labels[places.size :]:
@@ -155,6 +231,8 @@ def evaluate_stream(
             known &= wanted
         truth, guess = places[batch.codes[known]], predicted_classes(scores[known], len(classes))
         np.add.at(counts, (truth, guess), 1)
+        if judgement is not None and truth.size:
+            judgement.add(calibration.probabilities(scores[known]), np.where(truth < len(classes), truth, -1))
         if len(classes) == 2:
             kept.append(scores[known, 0])
             positive.append(truth == 1)
@@ -166,6 +244,7 @@ def evaluate_stream(
     return Evaluation(
         labels, confusion,
         np.concatenate(kept) if two else np.zeros(0), np.concatenate(positive) if two else np.zeros(0, bool), unlabelled,
+        judgement,
     )  # fmt: skip
 
 
@@ -177,6 +256,15 @@ def roc_curve(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floa
     right = hits[last].astype(np.float64)
     wrong = 1.0 + last - right
     return np.append(0.0, wrong) / max(1.0, wrong[-1]), np.append(0.0, right) / max(1.0, right[-1])
+
+
+def precision_recall(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Precision and recall of the positive class at every threshold, from the highest score to the lowest."""
+    order = np.argsort(-scores, kind="stable")
+    hits = np.cumsum(positive[order])
+    last = np.append(np.flatnonzero(np.diff(scores[order])), scores.size - 1)
+    right = hits[last].astype(np.float64)
+    return right / (1.0 + last), right / max(1.0, right[-1])
 
 
 def roc_auc(scores: Floats, positive: NDArray[np.bool_]) -> float | None:

@@ -16,6 +16,8 @@ from rosenblatt.model.matrix import Table
 from rosenblatt.model.records import DictRows
 from rosenblatt.model.scores import predicted_class
 
+from .calibration import Judgement
+
 Codes = NDArray[np.int64]
 
 
@@ -29,6 +31,8 @@ class Progress:
         Number of examples, and number of wrong (or missing) predictions before learning.
     labels : list
         The classes in order of first appearance, as labels or as predictions.
+    judgement : Judgement
+        Log loss and calibration of the probabilities; of `rosenblatt stream` only.
     curve : list of tuple
         (examples, mistakes) at 1, 2, 4, 8, … examples and at the end.
     """
@@ -37,6 +41,7 @@ class Progress:
     mistakes: int = 0
     labels: list[Any] = dataclasses.field(default_factory=list)
     curve: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+    judgement: Judgement = dataclasses.field(default_factory=Judgement, repr=False)
     _pairs: dict[tuple[Any, Any], int] = dataclasses.field(default_factory=dict, repr=False)
     _next: int = dataclasses.field(default=1, repr=False)
 
@@ -261,13 +266,16 @@ class Pupil:
         """Predict the class number of a row; -1 before the first class."""
         self._take(table)
         model, classes = self.model, len(self.model.classes)
-        if classes < 2:
-            return classes - 1
+        return classes - 1 if classes < 2 else predicted_class(self.row_scores(table, number))
+
+    def row_scores(self, table: Table, number: int) -> NDArray[np.float64]:
+        """The scores of one row, before it is learned."""
+        self._take(table)
+        model = self.model
         if model.readout in ("vote", "committee"):
-            scores = model.scores(Table(table.take(np.array([number]))))[0]
-        else:
-            scores = sum(factor * self._score(w, bias, number) for w, bias, factor in model.parts())
-        return predicted_class(scores)
+            return model.scores(Table(table.take(np.array([number]))))[0]
+        found: NDArray[np.float64] = sum(factor * self._score(w, bias, number) for w, bias, factor in model.parts())
+        return found
 
     def _score(self, w: NDArray[Any], bias: NDArray[np.float64], number: int) -> NDArray[np.float64]:
         """The scores of one row by a direct call of compiled code; making a table would take ten times as long."""

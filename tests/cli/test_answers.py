@@ -1,0 +1,274 @@
+"""Probabilities, reasons, ids and frames: what a model of `train` says beside its predictions."""
+
+import csv
+import json
+import math
+import random
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import rosenblatt as rb
+from rosenblatt.data import open_stream
+from rosenblatt.training.calibration import Calibration, Judgement
+from tests.cli.helpers import answer, call
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Customers: an id, numbers with gaps, a category, words, and a label that depends on them with noise."""
+    place = tmp_path_factory.mktemp("answers")
+    rng = random.Random(0)
+    good, bad = ["thanks", "great", "fine"], ["broken", "late", "cancel"]
+    rows = []
+    for n in range(1500):
+        age, spent, plan = rng.gauss(40, 10), rng.expovariate(1 / 500), rng.choice(["basic", "plus", "NA"])
+        mood = rng.random()
+        text = " ".join(rng.choice(bad if rng.random() < mood else good) for _ in range(4))
+        score = 3 * (mood - 0.75) + (age - 40) / 20 + (0.5 if plan == "basic" else 0) + rng.gauss(0, 0.5)
+        rows.append([f"id{n:04}", "" if n % 17 == 0 else f"{age:.2f}", f" {spent:.1f}", plan, text, "yes" if score > 0 else "no"])
+    header = ["customer_id", "age", "spent", "plan", "message", "churn"]
+    for name, part in (("train", rows[:1200]), ("test", rows[1200:])):
+        with (place / f"{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([header, *part])
+    call("train", place / "train.csv", "-m", place / "a.model", "--label", "churn")
+    return place
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return rb.load(folder / "a.model")
+
+
+# ---- probabilities ----
+
+
+def test_probabilities_are_those_of_the_examples_set_aside(folder, model):
+    facts = answer("evaluate", folder / "a.model", folder / "test.csv")
+    assert facts["calibration_error"] < 0.08
+    assert facts["log_loss"] < 0.9 * math.log(2)
+    rows = [line.split("\t") for line in call("predict", folder / "a.model", folder / "test.csv", "-p").stdout.splitlines()]
+    given = np.array([[float(cell) for cell in row[1:]] for row in rows])
+    assert given.sum(axis=1) == pytest.approx(1.0, abs=1e-6)
+    assert given == pytest.approx(model.predict_proba(pd.read_csv(folder / "test.csv", keep_default_na=False)), abs=1e-8)
+    truth = pd.read_csv(folder / "test.csv")["churn"] == "yes"
+    assert facts["log_loss"] == pytest.approx(-np.log(np.where(truth, given[:, 1], given[:, 0])).mean(), abs=1e-6)
+
+
+def test_probabilities_change_no_weights_and_no_mistakes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    y = np.array(["a", "b", "c"])[(X[:, 0] + rng.normal(size=400) > 0).astype(int) + (X[:, 1] > 1.0)]
+    for name in ("Perceptron", "AveragedPerceptron", "AROW"):
+        plain, with_odds = (getattr(rb, name)().partial_fit(X[:100], y[:100], ["a", "b", "c"]) for _ in range(2))
+        with_odds.calibrate(X[:100], y[:100])
+        for part in (slice(100, 250), slice(250, 390)):
+            plain.partial_fit(X[part], y[part])
+            with_odds.partial_fit(X[part], y[part])
+        for x, label in zip(X[390:], y[390:], strict=True):
+            assert plain.learn_one(x, label) == with_odds.learn_one(x, label)
+        assert np.array_equal(plain.coef_, with_odds.coef_)
+        assert plain.mistakes_ == with_odds.mistakes_
+        assert with_odds.calibration_.count == 400
+        odds = with_odds.predict_proba(X)
+        assert odds.sum(axis=1) == pytest.approx(1.0)
+        assert list(with_odds.predict_proba_one(X[0])) == with_odds.classes_.tolist()
+        assert list(with_odds.predict_proba_one(X[0]).values()) == pytest.approx(odds[0])
+        assert not hasattr(plain, "predict_proba")
+        with pytest.raises(AttributeError, match="after `calibrate"):
+            plain.predict_proba  # noqa: B018
+
+
+def test_online_scaling_finds_the_true_probabilities():
+    """Scores of a known logistic model, of any size, and of a size that grows."""
+    rng = np.random.default_rng(1)
+    for size in (1e-6, 1.0, 1e6):
+        s = rng.normal(size=20_000)
+        codes = (rng.random(20_000) < 1 / (1 + np.exp(-(1.5 * s - 1.0)))).astype(int)
+        for growth in (np.ones(20_000), np.linspace(1, 3, 20_000)):
+            scaling, judgement = Calibration.of(1), Judgement()
+            judgement.add(scaling.observe((size * growth * s)[:, None], codes), codes)
+            truth = 1 / (1 + np.exp(-(1.5 * s - 1.0)))
+            best = -np.log(np.where(codes, truth, 1 - truth)).mean()
+            assert judgement.log_loss < best + 0.01
+            assert judgement.calibration_error < 0.02
+    exact = Calibration.of(1).fit(s[:, None], codes)
+    slope, bias = exact.line[0] / [math.sqrt(exact.square[0]), 1]
+    assert (slope, bias) == pytest.approx((1.5, -1.0), abs=0.1)
+
+
+def test_log_loss_and_calibration_error_by_hand():
+    judgement = Judgement()
+    judgement.add(np.array([[0.25, 0.75], [0.9, 0.1], [0.4, 0.6]]), np.array([1, 1, 0]))
+    assert judgement.log_loss == pytest.approx(-(math.log(0.75) + math.log(0.1) + math.log(0.4)) / 3)
+    assert judgement.calibration_error == pytest.approx((0.25 + 0.9 + 0.6) / 3)
+
+
+def test_a_stream_judges_probabilities_before_learning(folder, tmp_path):
+    place = tmp_path / "s.model"
+    facts = answer("stream", folder / "train.csv", "--label", "churn", "-m", place)
+    assert facts["log_loss"] < math.log(2)
+    assert facts["calibration_error"] < 0.1
+    loaded = rb.load(place)
+    assert loaded.calibration_.count > 1100
+    again = tmp_path / "again.model"
+    loaded.save(again)
+    rows = pd.read_csv(folder / "test.csv", keep_default_na=False)
+    assert np.array_equal(rb.load(again).predict_proba(rows), loaded.predict_proba(rows))
+
+
+def test_probabilities_need_examples_set_aside(folder, tmp_path):
+    place = tmp_path / "b.model"
+    call("train", folder / "train.csv", "-m", place, "--label", "churn", "--epochs", 2)
+    for options in (["-p"], ["--threshold", "0.3"], ["--cost", "1,2"]):
+        assert "--holdout" in call("predict", place, folder / "test.csv", *options, code=2).stderr
+
+
+# ---- reasons ----
+
+
+@pytest.mark.parametrize("name", ["Perceptron", "AveragedPerceptron", "AROW", "PassiveAggressive"])
+def test_reasons_sum_to_the_score(name):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(200, 6)), rng.integers(0, 3, 200)
+    for labels in (y, y > 0):
+        fitted = getattr(rb, name)(max_iter=3, tol=None).fit(X, labels)
+        for x in X[:5]:
+            found = fitted.explain(x)
+            assert found.label == fitted.predict([x])[0]
+            total = found.bias + math.fsum(value * weight for _, value, weight in found.features)
+            assert total == pytest.approx(found.score, rel=1e-12, abs=1e-12)
+            scores = np.atleast_1d(fitted.decision_function([x])[0])
+            assert found.score == pytest.approx(scores.max() if scores.size > 1 else abs(scores[0]))
+            sizes = [abs(value * weight) for _, value, weight in found.features]
+            assert sizes == sorted(sizes, reverse=True)
+
+
+def test_reasons_of_a_table_have_its_names(folder, model):
+    record = {"age": 61.0, "spent": 20.0, "plan": "basic", "message": "broken and late, cancel"}
+    found = model.explain(record)
+    names = [name for name, _, _ in found.features]
+    assert {"age", "plan=basic", "message:broken", "message:late", "message:cancel"} <= set(names)
+    assert found.label == model.predict_one(record) == "yes"
+    assert "message:cancel" in str(found)
+    with pytest.raises(ValueError, match="one of the classes"):
+        model.explain(record, label="maybe")
+    with pytest.raises(ValueError, match="votes"):
+        rb.VotedPerceptron().fit([[0.0], [1.0]], [0, 1]).explain([1.0])
+    lines = call("predict", folder / "a.model", folder / "test.csv", "--explain", 2).stdout.splitlines()
+    assert all(len(line.split("\t")[1].split("; ")) <= 2 for line in lines)
+    first = model.explain(pd.read_csv(folder / "test.csv", keep_default_na=False).iloc[0].to_dict())
+    assert lines[0].split("\t")[1].startswith(first.features[0][0])
+
+
+# ---- frames ----
+
+
+def test_a_model_reads_frames_as_the_command_line_reads_files(folder, model):
+    lines = call("predict", folder / "a.model", folder / "test.csv", "--json", "-s").stdout.splitlines()
+    expected = np.array([json.loads(line)["scores"]["yes"] for line in lines])
+    frame = pd.read_csv(folder / "test.csv", keep_default_na=False)
+    frame["age"] = pd.to_numeric(frame["age"])
+    records = frame.to_dict("records")
+    frames = [
+        frame, frame.drop(columns=["churn", "customer_id"]), pl.from_pandas(frame), pa.Table.from_pandas(frame), records,
+        frame.iloc[::, ::-1], frame.astype({"plan": "category"}),
+    ]  # fmt: skip
+    for X in frames:
+        assert np.array_equal(model.decision_function(X), expected), type(X)
+    guesses = [json.loads(line)["label"] for line in lines]
+    assert model.predict(frame).tolist() == guesses
+    assert [model.predict_one(record) for record in records[:20]] == guesses[:20]
+    assert model.predict_one({"message": "cancel cancel"}) in ("yes", "no")
+    with pytest.raises(ValueError, match="'age' is missing"):
+        model.predict(frame.drop(columns="age"))
+    with pytest.raises(ValueError, match="'age' must hold numbers"):
+        model.predict(frame.assign(age="old"))
+
+
+def test_learning_more_from_arrays_still_works(folder, model):
+    stream = open_stream(folder / "test.csv", encoder=model.encoder_)
+    X = next(iter(stream)).table(model.n_features_in_).as_scipy()
+    frame = pd.read_csv(folder / "test.csv", keep_default_na=False)
+    assert np.array_equal(model.decision_function(X), model.decision_function(frame))
+
+
+# ---- ids and outputs ----
+
+
+def test_ids_come_back_in_every_format(folder, model, tmp_path):
+    frame = pd.read_csv(folder / "test.csv", keep_default_na=False, dtype=str)
+    expected = call("predict", folder / "a.model", folder / "test.csv").stdout.split()
+    for ending, load in ((".csv", pd.read_csv), (".parquet", pd.read_parquet), (".jsonl", lambda p: pd.read_json(p, lines=True))):
+        place = tmp_path / f"out{ending}"
+        call("predict", folder / "a.model", folder / "test.csv", "--keep", "customer_id,spent", "-p", "-o", place)
+        made = load(place)
+        assert list(made) == ["customer_id", "spent", "label", "probability of no", "probability of yes"]
+        assert made["customer_id"].tolist() == frame["customer_id"].tolist()
+        assert made["spent"].astype(float).tolist() == frame["spent"].astype(float).tolist()
+        assert made["label"].tolist() == expected
+    parquet.write_table(pa.table(frame.astype({"spent": float}).assign(age=pd.to_numeric(frame["age"]))), tmp_path / "in.parquet")
+    text = call("predict", folder / "a.model", tmp_path / "in.parquet", "--keep", "customer_id").stdout.splitlines()
+    assert [line.split("\t") for line in text[1:]] == [list(pair) for pair in zip(frame["customer_id"], expected)]
+    assert "'nothing'" in call("predict", folder / "a.model", folder / "test.csv", "--keep", "nothing", code=2).stderr
+
+
+def test_tags_of_vw_text_come_back(tmp_path):
+    path = tmp_path / "a.vw"
+    path.write_text("".join(f"{1 if n % 2 else -1} 'tag{n} | {'a' if n % 2 else 'b'} c\n" for n in range(40)))
+    call("train", path, "-m", tmp_path / "v.model")
+    lines = call("predict", tmp_path / "v.model", path, "--keep", "tag").stdout.splitlines()
+    assert lines[:3] == ["tag\tlabel", "tag0\t-1", "tag1\t1"]
+
+
+def test_thresholds_and_costs(folder, model):
+    frame = pd.read_csv(folder / "test.csv", keep_default_na=False)
+    odds = model.predict_proba(frame)[:, 1]
+    for options, limit in ((["--threshold", "0.2"], 0.2), (["--cost", "1,9"], 0.1), (["--cost", "3,1"], 0.75)):
+        made = call("predict", folder / "a.model", folder / "test.csv", *options).stdout.split()
+        assert made == ["yes" if p >= limit else "no" for p in odds]
+    assert "two costs" in call("predict", folder / "a.model", folder / "test.csv", "--cost", "1", code=2).stderr
+
+
+def test_the_best_classes(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{x:.3f},{z:.3f},{'abc'[int(np.clip(x + z + 1.5, 0, 2))]}" for x, z in rng.normal(size=(300, 2))]
+    (tmp_path / "a.csv").write_text("x,z,label\n" + "\n".join(rows) + "\n")
+    call("train", tmp_path / "a.csv", "-m", tmp_path / "a.model")
+    out = tmp_path / "out.csv"
+    call("predict", tmp_path / "a.model", tmp_path / "a.csv", "--top", 2, "-p", "-o", out)
+    made = pd.read_csv(out)
+    odds = made[[f"probability of {label}" for label in "abc"]].to_numpy()
+    assert (made["probability 1"] >= made["probability 2"]).all()
+    assert np.allclose(np.sort(odds, axis=1)[:, ::-1][:, :2], made[["probability 1", "probability 2"]])
+    assert set(made["class 2"]) <= set("abc")
+
+
+# ---- metrics ----
+
+
+def test_measures_for_unequal_classes_agree_with_scikit_learn(folder):
+    from sklearn import metrics
+
+    facts = answer("evaluate", folder / "a.model", folder / "test.csv")
+    lines = call("predict", folder / "a.model", folder / "test.csv", "-s", "--json").stdout.splitlines()
+    found = [json.loads(line) for line in lines]
+    truth = pd.read_csv(folder / "test.csv")["churn"].tolist()
+    guesses, scores = [one["label"] for one in found], [one["scores"]["yes"] for one in found]
+    parts = metrics.precision_recall_fscore_support(truth, guesses, labels=["no", "yes"])
+    for row, *expected in zip(facts["per_class"], *parts, strict=True):
+        assert [row["precision"], row["recall"], row["f1"], row["examples"]] == pytest.approx(expected)
+    positive = [label == "yes" for label in truth]
+    assert facts["average_precision"] == pytest.approx(metrics.average_precision_score(positive, scores))
+    assert facts["majority"] == max(truth.count("yes"), truth.count("no")) / len(truth)
+    for row in facts["thresholds"]:
+        taken = [score >= row["threshold"] - 1e-12 for score in scores]
+        assert row["recall"] == pytest.approx(metrics.recall_score(positive, taken))
+        assert row["precision"] == pytest.approx(metrics.precision_score(positive, taken))
+    text = call("evaluate", folder / "a.model", folder / "test.csv").stdout
+    assert "threshold" in text
+    assert "most frequent label" in text
