@@ -1,7 +1,7 @@
 """Accuracy of `rosenblatt train` with default settings beside scikit-learn's LogisticRegression and LinearSVC.
 
 Run `python -m benchmarks.default_accuracy FOLDER`, where FOLDER holds the public data sets that docs/benchmarks.md lists. A set
-without a test file of its own is split: three quarters to learn from, one quarter to test on. scikit-learn gets the same rows with
+without a test file of its own is split: three quarters to learn from, one quarter to test on. scikit-learn gets the same rows:
 columns of numbers through SimpleImputer and StandardScaler, categories through OneHotEncoder, and text through TfidfVectorizer.
 """
 
@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import vstack
 from sklearn import datasets
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -43,7 +42,8 @@ def tables(folder):
     frame = pd.read_csv(folder / "elec2" / "elec.csv")
     yield "elec2", frame, frame.columns[-1], None
     parts = [
-        pd.read_csv(folder / "adult" / f"adult-{part}.csv", header=None, skipinitialspace=True) for part in ("train", "test")
+        pd.read_csv(folder / "adult" / f"adult-{part}.csv", header=None, skipinitialspace=True)
+        for part in ("train", "test")
     ]
     frame = pd.concat(parts, ignore_index=True).rename(columns=lambda c: f"x{c}")
     frame["x14"] = frame["x14"].str.rstrip(".")
@@ -82,11 +82,11 @@ def ours(train, test, *options):
         return json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout)["accuracy"], facts
 
 
-def peers(X, y, X_test, y_test, made=lambda: ()):
+def peers(X, y, X_test, y_test, made=lambda: (), most=1000):
     """Accuracy of the two classifiers of scikit-learn."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        models = LogisticRegression(max_iter=1000), LinearSVC()
+        models = LogisticRegression(max_iter=most), LinearSVC()
         return [make_pipeline(*made(), model).fit(X, y).score(X_test, y_test) for model in models]
 
 
@@ -103,10 +103,10 @@ def measure(folder, wanted, options):
     """Yield rows of the table."""
     with tempfile.TemporaryDirectory() as place:
         train, test = Path(place) / "train", Path(place) / "test"
-        for name, frame, label, last in tables(folder):
+        for name, found, label, last in tables(folder):
             if wanted and name not in wanted:
                 continue
-            frame = frame[frame[label].notna()]
+            frame = found[found[label].notna()]
             if last is None:
                 first, second = train_test_split(frame, random_state=0, stratify=frame[label])
             else:
@@ -123,19 +123,20 @@ def measure(folder, wanted, options):
             X, X_test, y, y_test = train_test_split(found, labels, random_state=0, stratify=labels)
             for rows, marks, path in ((X, y, train), (X_test, y_test, test)):
                 path.with_suffix(".tsv").write_text("".join(f"{mark}\t{row}\n" for mark, row in zip(marks, rows)))
-            share, facts = ours(train.with_suffix(".tsv"), test.with_suffix(".tsv"), "--label", "0", "--no-header", *options)
+            share, facts = ours(
+                train.with_suffix(".tsv"), test.with_suffix(".tsv"), "--label", "0", "--no-header", *options
+            )
             yield name, y, y_test, share, facts, peers(X, y, X_test, y_test, lambda: (TfidfVectorizer(),))
-        for name, X, y, X_test, y_test in sparse(folder):
+        for name, *parts in sparse(folder):
             if wanted and name not in wanted:
                 continue
+            X, y, X_test, y_test = parts
             if X_test is None:
                 X, X_test, y, y_test = train_test_split(X, y, random_state=0, stratify=y)
-            width = vstack([X, X_test]).shape[1]
-            assert width
             for rows, marks, path in ((X, y, train), (X_test, y_test, test)):
                 datasets.dump_svmlight_file(rows, marks.astype(int), str(path.with_suffix(".svm")), zero_based=False)
             share, facts = ours(train.with_suffix(".svm"), test.with_suffix(".svm"), *options)
-            scores = peers(X, y, X_test, y_test, lambda: (StandardScaler(with_mean=False),))
+            scores = peers(X, y, X_test, y_test, lambda: (StandardScaler(with_mean=False),), 100)
             yield name, y, y_test, share, facts, scores
 
 
@@ -151,7 +152,10 @@ def main():
     for name, _, truth, share, facts, scores in measure(arguments.folder, arguments.only, arguments.options.split()):
         most = np.unique(np.asarray(truth).astype(str), return_counts=True)[1].max() / len(truth)
         cells = [f"{100 * value:.1f}" for value in (most, *scores, share)]
-        print(f"| {name} | {' | '.join(cells)} | {100 * (share - max(scores)):+.1f} |  # {len(facts['epochs'])} epochs", flush=True)
+        print(
+            f"| {name} | {' | '.join(cells)} | {100 * (share - max(scores)):+.1f} |  # {len(facts['epochs'])} epochs",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

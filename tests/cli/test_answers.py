@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import rosenblatt as rb
 from rosenblatt.data import open_stream
-from rosenblatt.training.calibration import Calibration, Judgement
+from rosenblatt.model.calibration import Calibration, Judgement
 from tests.cli.helpers import answer, call
 
 
@@ -30,7 +30,16 @@ def folder(tmp_path_factory):
         mood = rng.random()
         text = " ".join(rng.choice(bad if rng.random() < mood else good) for _ in range(4))
         score = 3 * (mood - 0.75) + (age - 40) / 20 + (0.5 if plan == "basic" else 0) + rng.gauss(0, 0.5)
-        rows.append([f"id{n:04}", "" if n % 17 == 0 else f"{age:.2f}", f" {spent:.1f}", plan, text, "yes" if score > 0 else "no"])
+        rows.append(
+            [
+                f"id{n:04}",
+                "" if n % 17 == 0 else f"{age:.2f}",
+                f" {spent:.1f}",
+                plan,
+                text,
+                "yes" if score > 0 else "no",
+            ]
+        )
     header = ["customer_id", "age", "spent", "plan", "message", "churn"]
     for name, part in (("train", rows[:1200]), ("test", rows[1200:])):
         with (place / f"{name}.csv").open("w", newline="") as file:
@@ -51,10 +60,14 @@ def test_probabilities_are_those_of_the_examples_set_aside(folder, model):
     facts = answer("evaluate", folder / "a.model", folder / "test.csv")
     assert facts["calibration_error"] < 0.08
     assert facts["log_loss"] < 0.9 * math.log(2)
-    rows = [line.split("\t") for line in call("predict", folder / "a.model", folder / "test.csv", "-p").stdout.splitlines()]
+    rows = [
+        line.split("\t") for line in call("predict", folder / "a.model", folder / "test.csv", "-p").stdout.splitlines()
+    ]
     given = np.array([[float(cell) for cell in row[1:]] for row in rows])
     assert given.sum(axis=1) == pytest.approx(1.0, abs=1e-6)
-    assert given == pytest.approx(model.predict_proba(pd.read_csv(folder / "test.csv", keep_default_na=False)), abs=1e-8)
+    assert given == pytest.approx(
+        model.predict_proba(pd.read_csv(folder / "test.csv", keep_default_na=False)), abs=1e-8
+    )
     truth = pd.read_csv(folder / "test.csv")["churn"] == "yes"
     assert facts["log_loss"] == pytest.approx(-np.log(np.where(truth, given[:, 1], given[:, 0])).mean(), abs=1e-6)
 
@@ -203,7 +216,11 @@ def test_learning_more_from_arrays_still_works(folder, model):
 def test_ids_come_back_in_every_format(folder, model, tmp_path):
     frame = pd.read_csv(folder / "test.csv", keep_default_na=False, dtype=str)
     expected = call("predict", folder / "a.model", folder / "test.csv").stdout.split()
-    for ending, load in ((".csv", pd.read_csv), (".parquet", pd.read_parquet), (".jsonl", lambda p: pd.read_json(p, lines=True))):
+    for ending, load in (
+        (".csv", pd.read_csv),
+        (".parquet", pd.read_parquet),
+        (".jsonl", lambda p: pd.read_json(p, lines=True)),
+    ):
         place = tmp_path / f"out{ending}"
         call("predict", folder / "a.model", folder / "test.csv", "--keep", "customer_id,spent", "-p", "-o", place)
         made = load(place)
@@ -211,7 +228,9 @@ def test_ids_come_back_in_every_format(folder, model, tmp_path):
         assert made["customer_id"].tolist() == frame["customer_id"].tolist()
         assert made["spent"].astype(float).tolist() == frame["spent"].astype(float).tolist()
         assert made["label"].tolist() == expected
-    parquet.write_table(pa.table(frame.astype({"spent": float}).assign(age=pd.to_numeric(frame["age"]))), tmp_path / "in.parquet")
+    parquet.write_table(
+        pa.table(frame.astype({"spent": float}).assign(age=pd.to_numeric(frame["age"]))), tmp_path / "in.parquet"
+    )
     text = call("predict", folder / "a.model", tmp_path / "in.parquet", "--keep", "customer_id").stdout.splitlines()
     assert [line.split("\t") for line in text[1:]] == [list(pair) for pair in zip(frame["customer_id"], expected)]
     assert "'nothing'" in call("predict", folder / "a.model", folder / "test.csv", "--keep", "nothing", code=2).stderr

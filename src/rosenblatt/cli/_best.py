@@ -21,13 +21,13 @@ class BestEpoch:
         The epochs before; the model is that after the last of them.
     """
 
-    def __init__(self, estimator: Any, model: Any, history: History) -> None:
+    def __init__(self, estimator: Any, model: Model, history: History) -> None:
         self._estimator = estimator
         self._accuracy = max((epoch.held_out_accuracy or 0.0 for epoch in history.done), default=-1.0)
         self._values: dict[str, Any] | None = None
         self._steps = 0.0
         self.number = 0
-        if history.done and not history.current.examples and hasattr(model, "support"):
+        if history.done and not history.current.examples:
             self.note(model, history)  # a run is resumed with the model of its best epoch
 
     def note(self, model: Model, history: History) -> None:

@@ -36,8 +36,8 @@ def refuse_fractions(labels: Iterable[Any]) -> None:
     fractions = [label for label in labels if isinstance(label, float)]
     if fractions:
         raise Usage(
-            f"A label must be the name or the number of a class; got {len(fractions):,} different fractions, such as {fractions[0]}. "
-            "A quantity cannot be learned: name another column with --label, or write the label as ranges."
+            f"A label must be the name or the number of a class; got {len(fractions):,} different fractions, such as "
+            f"{fractions[0]}. A quantity cannot be learned: name another column with --label, or write the label as ranges."
         )
 
 
@@ -68,9 +68,7 @@ class Interrupt:
         if frame is not None and frame.f_code is Opened._read_some.__code__:
             raise _Waiting
 
-    def before_end(
-        self, batches: Iterable[Batch], held: Callable[[], bool] = lambda: False
-    ) -> Iterator[Batch]:
+    def before_end(self, batches: Iterable[Batch], held: Callable[[], bool] = lambda: False) -> Iterator[Batch]:
         """Yield the batches of a live source until an interrupt, which also ends the wait for the next batch.
 
         While `held()` is true, there are batches that have been received before.

@@ -42,8 +42,8 @@ data_files = click.argument(
     nargs=-1,
     required=True,
     metavar="DATA...",
-    help="Files or patterns: svmlight, CSV, TSV, Parquet, VW text or JSON lines, plain or compressed with gzip, zstd, bzip2 or xz; "
-    "- is standard input.",
+    help="Files or patterns: svmlight, CSV, TSV, Parquet, VW text or JSON lines, plain or compressed (gzip, zstd, bzip2, xz); - "
+    "is standard input.",
 )
 model_file = click.argument("model", type=FILE, metavar="MODEL", help="A model file.")
 algorithm = click.option(
@@ -80,7 +80,7 @@ label = click.option(
     "--label",
     "-l",
     metavar="COLUMN",
-    help="The column of the label: its name, or its number from 0. Default: label, else target, class or y, else the last column.",
+    help="The column of the label: its name, or its number from 0. Default: label, else target, class or y, else the last.",
 )
 header = click.option(
     "--header/--no-header",

@@ -1,7 +1,7 @@
 """A training run of the command line: the learner, its data and its results."""
 
 import dataclasses
-import datetime
+import datetime as dt
 import math
 import os
 import time
@@ -11,21 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.cli._errors import Failure, Usage
 from rosenblatt.cli._best import BestEpoch
+from rosenblatt.cli._errors import Failure, Usage
 from rosenblatt.cli._examples import MEMORY, Examples, Interrupt
 from rosenblatt.cli._files import load_model, open_data, open_stream, save_model
 from rosenblatt.cli._options import parsed_classes
 from rosenblatt.estimators.parameters import declarations
 from rosenblatt.learners import find
+from rosenblatt.model.calibration import Calibration
 from rosenblatt.model.scores import ordered
-from rosenblatt.training.calibration import Calibration
 from rosenblatt.training.evaluation import Evaluation, class_labels, evaluate_stream
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, correct, smallest_margin
 from rosenblatt.training.progress import Bar
 from rosenblatt.training.schedule import Schedule, StopRule, VisitingOrder, asked_to_stop, held_out, stopping_when
-
 
 CALIBRATION = 20_000
 """A sufficient number of examples to fit probabilities on."""
@@ -195,7 +194,7 @@ class Session:
         """Train until done or interrupted, with a progress bar on a terminal."""
         estimator, history = self.estimator, self.history
         linear = hasattr(estimator, "_rule")
-        model = getattr(estimator, "model_", None)
+        model: Any = getattr(estimator, "model_", None)
         if model is None:
             from rosenblatt.learners.perceptron import Perceptron
 
@@ -219,11 +218,11 @@ class Session:
                 if examples.whole is None:
                     bar.update(self.stream.bytes_read, self.stream.bytes_total, f"{count:,} examples")
 
-            best = BestEpoch(estimator, model, history)
+            best = BestEpoch(estimator, model, history) if linear else None
 
             def after_epoch(history: History) -> None:
                 bar.clear()
-                if linear and self.schedule.holdout:
+                if best is not None and self.schedule.holdout:
                     best.note(model, history)
                 on_epoch(self.schedule, history)
 
@@ -240,7 +239,7 @@ class Session:
                 estimator._train(model, passes, history, after_epoch)
                 self._check_classes(model.classes, sum(epoch.examples for epoch in history.epochs))
                 shown = history
-                if history.stopped != "interrupted" and self.online:
+                if history.stopped != "interrupted" and self.online and best is not None:
                     model, shown = best.restore(model, history)
                     if shown is not history:
                         estimator.model_, self.best = model, len(shown.done)
@@ -278,7 +277,7 @@ class Session:
         return {
             "data": self._fingerprint(),
             "examples": first.examples,
-            "date": datetime.datetime.fromtimestamp(now, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "date": dt.datetime.fromtimestamp(now, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "command": self.command,
         }
 

@@ -26,7 +26,10 @@ from rosenblatt.cli._errors import Usage
 )
 @click.option("--probabilities", "-p", is_flag=True, help="Also write the probability of each class.")
 @click.option(
-    "--top", type=click.IntRange(min=1), metavar="K", help="Also write the K best classes of each example, the best first."
+    "--top",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Also write the K best classes of each example, the best first.",
 )
 @click.option(
     "--keep",
@@ -109,8 +112,8 @@ def _threshold(threshold: float | None, cost: str | None) -> float | None:
         wrong = missed = -1.0
     if threshold is not None or not (wrong >= 0 and missed >= 0 and 0 < wrong + missed < float("inf")):
         raise Usage(
-            f"--cost takes two costs that are at least 0, such as 1,20, and not with --threshold; got {cost!r}. The first is that "
-            "of predicting the second class wrongly."
+            f"--cost takes two costs that are at least 0, such as 1,20, and not with --threshold; got {cost!r}. The first is "
+            "that of predicting the second class wrongly."
         )
     return wrong / (wrong + missed)
 
@@ -130,8 +133,8 @@ class _Answers:
         for name, asked in (("--probabilities", probabilities), ("--threshold or --cost", threshold is not None)):
             if asked and self.calibration is None:
                 raise Usage(
-                    f"{name} needs a model that knows probabilities; this one does not. Train it with examples set aside: without "
-                    "--epochs, or with --holdout 0.1."
+                    f"{name} needs a model that knows probabilities; this one does not. Train it with examples set aside: "
+                    "without --epochs, or with --holdout 0.1."
                 )
         if threshold is not None and len(classes) != 2:
             raise Usage(f"--threshold and --cost need two classes; the model has {len(classes)}. Leave them out.")
@@ -139,7 +142,7 @@ class _Answers:
             not hasattr(estimator, "explain") or estimator.model_.readout in ("vote", "committee")
         ):
             raise Usage(
-                f"--explain needs weights of features; {type(estimator).__name__} has none. Train another learner, such as averaged."
+                f"--explain needs weights of features; {type(estimator).__name__} has none. Use another one, such as averaged."
             )
 
     def columns(self, batch: Any, numbers: Any) -> dict[str, list[Any]]:
@@ -199,6 +202,8 @@ class _Answers:
         table, reasons = batch.table(model.n_features), []
         for row, guess in enumerate(guesses):
             found = self.estimator._explain_row(model, table, row, self.classes[guess])
-            shown = [f"{name} {value * weight:+.4g}" for name, value, weight in found.features[: self.explain] if weight]
+            shown = [
+                f"{name} {value * weight:+.4g}" for name, value, weight in found.features[: self.explain] if weight
+            ]
             reasons.append("; ".join(shown))
         return reasons

@@ -119,7 +119,7 @@ def stream(
     elif not quiet:
         found = progress.judgement
         click.echo(
-            f"log loss {found.log_loss:.4f}, calibration error {found.calibration_error:.4f}, of the probabilities before learning",
+            f"log loss {found.log_loss:.4f}, calibration error {found.calibration_error:.4f}, of probabilities before learning",
             err=True,
         )
     if interrupt.asked:
@@ -253,7 +253,7 @@ class Odds:
     """
 
     def __init__(self, estimator: Any, model: Any) -> None:
-        from rosenblatt.training.calibration import Calibration, Judgement
+        from rosenblatt.model.calibration import Calibration, Judgement
 
         self._estimator, self._model, self._new = estimator, model, Calibration.of
         self.judgement = Judgement()

@@ -39,8 +39,8 @@ NO_SETTINGS = {
     "--epochs",
     "-e",
     type=click.IntRange(min=1),
-    help="Maximum number of passes over the data; with --resume, including earlier ones. Default: until the accuracy on a tenth of "
-    f"the examples, which is set aside, no longer rises, at most {MOST_EPOCHS}; {EPOCHS} for learners that need all data at once.",
+    help="Maximum number of passes over the data; with --resume, including earlier ones. Default: until the accuracy on a tenth "
+    f"of the examples, which is set aside, no longer rises, at most {MOST_EPOCHS}; {EPOCHS} for learners that need all data.",
 )
 @option.settings
 @option.positive
@@ -65,8 +65,8 @@ NO_SETTINGS = {
     "--holdout",
     type=click.FloatRange(min=0.0, max=0.9),
     metavar="SHARE",
-    help="Share of the examples that are not used for training; stop when the accuracy on them no longer rises, and keep the best "
-    "epoch. Default: 0 with --epochs, else 0.1.",
+    help="Share of the examples that are not used for training; stop when the accuracy on them no longer rises, and keep the "
+    "best epoch. Default: 0 with --epochs, else 0.1.",
 )
 @click.option("--test", type=option.FILE, metavar="DATA", help="A file to test the trained model on.")
 @click.option("--report", type=option.FILE, metavar="FILE.html", help="Write an HTML page with all results.")
@@ -230,7 +230,8 @@ def _epoch_lines(quiet: bool) -> Any:
         held = schedule.holdout > 0
         if not printed:
             click.echo(
-                f"{'epoch':>6}{'examples':>14}{'mistakes':>12}{'before learning':>17}{'held out' if held else '':>10}{'seconds':>9}",
+                f"{'epoch':>6}{'examples':>14}{'mistakes':>12}{'before learning':>17}"
+                f"{'held out' if held else '':>10}{'seconds':>9}",
                 err=True,
             )
             printed = True
@@ -269,7 +270,9 @@ def _print(facts: dict[str, Any], evaluation: Any) -> None:
     if "training_accuracy" in facts:
         lines.append(f"training   {facts['training_accuracy']:.2%} right on the training data, with the saved model")
     elif done and facts["epochs"][0]["examples"]:
-        lines.append(f"at first   {facts['epochs'][0]['accuracy']:.2%} right in the first epoch, before learning each example")
+        lines.append(
+            f"at first   {facts['epochs'][0]['accuracy']:.2%} right in the first epoch, before learning each example"
+        )
     lines.append(f"model      {facts['model']}")
     click.echo("\n".join(lines))
     if evaluation is not None:

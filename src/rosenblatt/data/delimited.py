@@ -217,7 +217,9 @@ class DelimitedReader(TableReader):
                 columns, rows = self._read(unit, numeric - set(self.kept))
                 kept = {name: columns[name].to_pylist() for name in self.kept}
                 for name in numeric & set(self.kept):
-                    columns[name] = _without(pa.compute.utf8_trim_whitespace(columns[name]), self.missing).cast(pa.float64())
+                    columns[name] = _without(pa.compute.utf8_trim_whitespace(columns[name]), self.missing).cast(
+                        pa.float64()
+                    )
             except pa.ArrowInvalid:  # blanks around a missing number, or an error; the other way takes more time
                 columns, rows = self._read(unit, set())
                 kept = {name: columns[name].to_pylist() for name in self.kept}

@@ -20,8 +20,8 @@ BITS = range(1, 31)
 class Moments:
     """Running mean and spread of columns (Welford 1962).
 
-    A row of a stream is standardised with the moments of all rows up to and including itself, so that nothing is read twice and the
-    size of batches does not matter; the first rows are therefore scaled roughly. Rows that are kept in memory are standardised
+    A row of a stream is standardised with the moments of all rows up to and including itself, so that nothing is read twice
+    and the size of batches does not matter; the first rows are therefore scaled roughly. Rows that are kept in memory are standardised
     when the moments of all of them are known. Later passes do not change the moments.
     """
 
@@ -60,7 +60,7 @@ class Encoder:
     na : sequence of str, default=()
         Further texts that mean a missing value.
     word_weights : {"counts", "log"}, default="counts"
-        The values of words: how often each occurs in the row; or 1 + log of that, scaled so that the words of a row have length 1.
+        The values of words: how often each occurs in the row; or 1 + log of that, all words of a row scaled to length 1.
 
     Attributes
     ----------
@@ -330,8 +330,9 @@ def _joined(parts: Sequence[Tokens]) -> Tokens:
 def _chosen(tokens: Tokens, which: NDArray[np.bool_]) -> Tokens:
     """Some of the tokens; the bytes of all names are kept."""
     count = which.size
-    parts = (getattr(tokens, name)[:count][which] for name in ("row", "column", "start", "length", "hash", "value"))
-    return Tokens(*parts, tokens.text, np.array([which.sum(), tokens.size[USED]], np.int64))
+    names = ("row", "column", "start", "length", "hash", "value")
+    parts = {name: getattr(tokens, name)[:count][which] for name in names}
+    return tokens._replace(**parts, size=np.array([which.sum(), tokens.size[USED]], np.int64))
 
 
 def merged(one: CSR, two: CSR) -> CSR:

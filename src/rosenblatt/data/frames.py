@@ -66,7 +66,9 @@ def _cast(column: Any, name: str, kind: str, missing: list[str]) -> Any:
         text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
         if text:
             trimmed = pc.utf8_trim_whitespace(column)
-            column = pc.if_else(pc.is_in(trimmed, pa.array(missing, column.type)), None, trimmed if kind == "number" else column)
+            column = pc.if_else(
+                pc.is_in(trimmed, pa.array(missing, column.type)), None, trimmed if kind == "number" else column
+            )
         cast = cast_column(column, kind == "number")
     except pa.ArrowException as error:
         raise BadData(

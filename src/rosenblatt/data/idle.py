@@ -1,5 +1,6 @@
 """Columns that say nothing about new examples: row numbers, identifiers and constants."""
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 
@@ -49,4 +50,4 @@ def _is_id(name: str) -> bool:
 
 def _counts_up(values: Sequence[str]) -> bool:
     numbers = [int(value) for value in values]
-    return numbers[0] in (0, 1) and all(after - before == 1 for before, after in zip(numbers, numbers[1:]))
+    return numbers[0] in (0, 1) and all(after - before == 1 for before, after in itertools.pairwise(numbers))

@@ -60,7 +60,9 @@ def sniff_json(head: bytes, na: Sequence[str] = (), complete: bool = False) -> d
             values.setdefault(name, []).append(value)
     kinds = {name: _kind(found, [*MISSING, *na]) for name, found in values.items()}
     label_kinds = {name: _kind(found, ["", *na]) for name, found in values.items()}
-    samples = {name: [_text(value) or "" for value in found] for name, found in values.items() if len(found) == len(records)}
+    samples = {
+        name: [_text(value) or "" for value in found] for name, found in values.items() if len(found) == len(records)
+    }
     return {"kinds": kinds, "label_kinds": label_kinds, "idle": idle_columns(samples, kinds, None, complete)}
 
 
@@ -118,8 +120,8 @@ class JsonReader(TableReader):
                 columns[name] = pa.array(cells, pa.float64(), from_pandas=True)
             else:
                 texts = [_text(record.get(name)) for _, record in records]
-                cells = [None if text is None or text.strip() in missing else text for text in texts]
-                columns[name] = pa.array(cells, pa.string())
+                words = [None if text is None or text.strip() in missing else text for text in texts]
+                columns[name] = pa.array(words, pa.string())
         kept = {name: [record.get(name) for _, record in records] for name in self.kept}
         return self.encode(columns, len(records), len(lines) - 1, kept)
 

@@ -143,7 +143,7 @@ class Opened:
         elif self.compression == "bzip2":
             self._readinto = bz2.BZ2File(self._raw).readinto
         elif self.compression == "xz":
-            self._readinto = lzma.LZMAFile(self._raw).readinto
+            self._readinto = lzma.LZMAFile(self._raw).readinto  # noqa: SIM115 - see close()
         elif self.compression == "zstd":
             import pyarrow as pa
 
@@ -210,7 +210,8 @@ class Opened:
             return self._readinto(view)
         except EOFError:
             raise BadData(
-                f"The {self.compression} file must be complete; it ends in the middle. Copy or download it again.", self.name
+                f"The {self.compression} file must be complete; it ends in the middle. Copy or download it again.",
+                self.name,
             ) from None
         except (OSError, zlib.error, lzma.LZMAError) as error:
             raise BadData(

@@ -271,8 +271,8 @@ def open_stream(
     format : {"svmlight", "csv", "tsv", "parquet", "vw", "jsonl"} or None, default=None
         None detects it by name and content.
     label : str, int or None, default=None
-        The label column, by name or by number from 0. None for the column named label, else target, class or y, else the last one. In
-        svmlight and VW text the label always comes first.
+        The label column, by name or by number from 0. None for the column named label, else target, class or y, else the last.
+        In svmlight and VW text the label always comes first.
     header : bool or None, default=None
         Whether the first row of CSV contains column names; None detects it. Without names, columns are named 0, 1, ….
     bits : int or None, default=None
@@ -323,8 +323,8 @@ def open_stream(
         for other in names[1:]:
             if format is None and format_by_name(other) not in (None, found):
                 raise BadData(
-                    f"All files must have the same format; the first is {found}, this one is {format_by_name(other)}. Convert it, "
-                    "or give --format.",
+                    f"All files must have the same format; the first is {found}, this one is {format_by_name(other)}. Convert "
+                    "it, or give --format.",
                     other,
                 )
         reader = make_reader(
@@ -354,7 +354,9 @@ def _as_array(labels: list[Any], codes: Any) -> Any:
 def _warn_of_left_out(source: Stream) -> None:
     if source.encoder.left_out:
         listed = "; ".join(f"{name!r} {reason}" for name, reason in source.encoder.left_out.items())
-        warnings.warn(f"Columns that say nothing were left out: {listed}. To use one, name its type in `types`.", stacklevel=3)
+        warnings.warn(
+            f"Columns that say nothing were left out: {listed}. To use one, name its type in `types`.", stacklevel=3
+        )
 
 
 def read(path: Paths, **options: Any) -> tuple[Any, Any]:

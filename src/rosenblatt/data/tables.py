@@ -101,7 +101,7 @@ def plan(
     for name, kind in chosen.items():
         if kind not in KINDS:
             raise BadData(
-                f"A column must hold numbers, text or lists of text; {name!r} holds {kind}. Leave it out (--types {name}=ignore), "
+                f"A column must hold numbers, text or lists of text; {name!r} holds {kind}. Leave it out (--types {name}=ignore) "
                 "or convert it first."
             )
     if not chosen:
@@ -158,7 +158,9 @@ class TableReader:
         """Give these columns as they are, too."""
         for name in names:
             if name not in self.names:
-                raise BadData(f"A column to keep must be one of {_listed(self.names)}; got {name!r}. Check the spelling.")
+                raise BadData(
+                    f"A column to keep must be one of {_listed(self.names)}; got {name!r}. Check the spelling."
+                )
         self.kept = list(names)
         self.wanted = list(dict.fromkeys([*self.wanted, *names]))
 

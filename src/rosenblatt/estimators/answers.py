@@ -12,7 +12,7 @@ from rosenblatt.model.matrix import Table
 from rosenblatt.model.scores import predicted_classes
 
 if TYPE_CHECKING:
-    from rosenblatt.training.calibration import Calibration
+    from rosenblatt.model.calibration import Calibration
 
 Floats = NDArray[np.float64]
 
@@ -48,26 +48,28 @@ class Explanation:
         for name, value, weight in self.features[:most]:
             lines.append(f"{value:>12.5g}  {weight:>+12.5g}  {value * weight:>+12.5g}  {name}")
         if rest := self.features[most:]:
-            lines.append(f"{'':>28}{sum(value * weight for _, value, weight in rest):>+12.5g}  {len(rest):,} other features")
+            lines.append(
+                f"{'':>28}{sum(value * weight for _, value, weight in rest):>+12.5g}  {len(rest):,} other features"
+            )
         lines.append(f"{'':>28}{self.bias:>+12.5g}  (bias)")
         return "\n".join(lines)
 
     def to_json(self, most: int) -> dict[str, Any]:
         """The same as plain values."""
-        names = ("name", "value", "weight", "product")
-        shown = [dict(zip(names, (name, value, weight, value * weight), strict=True)) for name, value, weight in self.features]
-        rest = sum(one["product"] for one in shown[most:])
-        return {"label": self.label, "score": self.score, "bias": self.bias, "features": shown[:most], "others": float(rest)}
+        shown = [
+            {"name": name, "value": value, "weight": weight, "product": value * weight}
+            for name, value, weight in self.features[:most]
+        ]
+        rest = float(sum(value * weight for _, value, weight in self.features[most:]))
+        return {"label": self.label, "score": self.score, "bias": self.bias, "features": shown, "others": rest}
 
 
 class Answers:
     """Probabilities, reasons and frames, for `LinearClassifier`."""
 
     calibration_: "Calibration"
-    classes_: NDArray[Any]
     encoder_: Any
     _fitted: Callable[[], Model]
-    decision_function: Callable[[Any], Floats]
 
     # ---- probabilities ----
 
@@ -97,7 +99,7 @@ class Answers:
         >>> bool(model.predict_proba([[3.0]])[0, 1] > 0.5)
         True
         """
-        from rosenblatt.training.calibration import Calibration
+        from rosenblatt.model.calibration import Calibration
 
         model = self._fitted()
         labels = np.asarray(y).tolist()
@@ -139,17 +141,21 @@ class Answers:
 
     def _probabilities_of_one(self, x: Any) -> dict[Any, float]:
         row = self._in_order(self._scores_of_one(x))[0]
-        return dict(zip(self.classes_.tolist(), row.tolist(), strict=True))
+        return dict(zip(self._labels(), row.tolist(), strict=True))
+
+    def _labels(self) -> list[Any]:
+        labels: list[Any] = getattr(self, "classes_").tolist()  # noqa: B009 - a property of the estimator
+        return labels
 
     def _in_order(self, scores: Floats) -> Floats:
         """Probabilities in the order of `classes_`."""
         found = self._known_calibration("predict_proba").probabilities(scores)
         numbers = self._fitted().class_number
-        return found[:, [numbers[label] for label in self.classes_.tolist()]]
+        return found[:, [numbers[label] for label in self._labels()]]
 
     def _observe(self, model: Model, table: Table, labels: list[Any]) -> None:
         """Update the probabilities with examples that will be learned next."""
-        from rosenblatt.training.calibration import Calibration
+        from rosenblatt.model.calibration import Calibration
 
         known = np.array([label in model.class_number for label in labels])
         width = model.scores(table.some(np.zeros(0, np.int64))).shape[1]
@@ -230,7 +236,11 @@ class Answers:
 
     def _explain_row(self, model: Model, table: Table, row: int, label: Any) -> Explanation:
         scores = model.scores(table.some(np.array([row])))
-        number = int(predicted_classes(scores, len(model.classes))[0]) if label is None else model.class_number.get(label, -1)
+        number = (
+            int(predicted_classes(scores, len(model.classes))[0])
+            if label is None
+            else model.class_number.get(label, -1)
+        )
         if number < 0:
             raise ValueError(f"`label` must be one of the classes {model.classes}; got {label!r}. Leave it out.")
         vector, sign = (0, 1.0 if number == 1 else -1.0) if scores.shape[1] == 1 else (number, 1.0)
@@ -246,7 +256,10 @@ class Answers:
         name = self._namer(model)
         features = [(name(int(columns[k])), float(values[k]), float(weights[k])) for k in order]
         return Explanation(
-            model.classes[number], sign * float(scores[0, vector]) + 0.0, sign * float(intercept[vector]) + 0.0, features
+            model.classes[number],
+            sign * float(scores[0, vector]) + 0.0,
+            sign * float(intercept[vector]) + 0.0,
+            features,
         )
 
     def _namer(self, model: Model) -> Callable[[int], str]:

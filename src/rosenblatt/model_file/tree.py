@@ -43,8 +43,8 @@ def encode(value: Any, tensors: Tensors, name: str) -> Any:
 
 
 def _encode_object(value: Any, tensors: Tensors, name: str) -> Any:
+    from rosenblatt.model.calibration import Calibration
     from rosenblatt.theory.run import RunCertificate
-    from rosenblatt.training.calibration import Calibration
 
     if isinstance(value, RunCertificate):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
@@ -164,7 +164,7 @@ def _decode_certificate(tree: Any, content: Any, tensors: Tensors) -> Any:
 
 
 def _decode_calibration(tree: Any, content: Any, tensors: Tensors) -> Any:
-    from rosenblatt.training.calibration import Calibration
+    from rosenblatt.model.calibration import Calibration
 
     return Calibration.from_values({key: decode(item, tensors) for key, item in content.items()})
 

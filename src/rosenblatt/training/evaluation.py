@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.model.calibration import Judgement
 from rosenblatt.model.scores import predicted_classes
-
-from .calibration import Judgement
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -110,7 +109,8 @@ class Evaluation:
         values = -np.unique(-self.scores)
         places = sorted({int(np.searchsorted(recall, (k + 1) / (count + 1))) for k in range(count)})
         return [
-            {"threshold": float(values[k]), "precision": float(precision[k]), "recall": float(recall[k])} for k in places
+            {"threshold": float(values[k]), "precision": float(precision[k]), "recall": float(recall[k])}
+            for k in places
         ]
 
     @property
@@ -210,7 +210,7 @@ def evaluate_stream(
     counts = np.zeros((len(labels), len(classes)), np.int64)
     kept: list[Floats] = []
     positive: list[NDArray[np.bool_]] = []
-    calibration = getattr(estimator, "calibration_", None)
+    calibration: Any = getattr(estimator, "calibration_", None)
     judgement = None if calibration is None else Judgement()
     unlabelled = first = 0
     for batch, scores in scored_batches(estimator, stream):
@@ -231,7 +231,7 @@ def evaluate_stream(
             known &= wanted
         truth, guess = places[batch.codes[known]], predicted_classes(scores[known], len(classes))
         np.add.at(counts, (truth, guess), 1)
-        if judgement is not None and truth.size:
+        if calibration is not None and judgement is not None and truth.size:
             judgement.add(calibration.probabilities(scores[known]), np.where(truth < len(classes), truth, -1))
         if len(classes) == 2:
             kept.append(scores[known, 0])

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.entries import score_many, score_two
 from rosenblatt.engine.state import BAD_VALUE, DONE
+from rosenblatt.model.calibration import Judgement
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.records import DictRows
 from rosenblatt.model.scores import predicted_class
-
-from .calibration import Judgement
 
 Codes = NDArray[np.int64]
 
@@ -265,7 +264,7 @@ class Pupil:
     def predict(self, table: Table, number: int) -> int:
         """Predict the class number of a row; -1 before the first class."""
         self._take(table)
-        model, classes = self.model, len(self.model.classes)
+        classes = len(self.model.classes)
         return classes - 1 if classes < 2 else predicted_class(self.row_scores(table, number))
 
     def row_scores(self, table: Table, number: int) -> NDArray[np.float64]:
@@ -273,9 +272,11 @@ class Pupil:
         self._take(table)
         model = self.model
         if model.readout in ("vote", "committee"):
-            return model.scores(Table(table.take(np.array([number]))))[0]
-        found: NDArray[np.float64] = sum(factor * self._score(w, bias, number) for w, bias, factor in model.parts())
-        return found
+            found = model.scores(Table(table.take(np.array([number]))))[0]
+        else:
+            found = sum(factor * self._score(w, bias, number) for w, bias, factor in model.parts())
+        scores: NDArray[np.float64] = found
+        return scores
 
     def _score(self, w: NDArray[Any], bias: NDArray[np.float64], number: int) -> NDArray[np.float64]:
         """The scores of one row by a direct call of compiled code; making a table would take ten times as long."""

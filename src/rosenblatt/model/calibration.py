@@ -1,8 +1,8 @@
 """Probabilities from scores: a scaling by Platt for each score, learned online from scores given before learning.
 
-The probability of a class is 1 / (1 + exp(-(a·s + b))), where s is the score divided by the root mean square of recent scores. a and
-b follow the online Newton method: each example adds its curvature, and older examples count less, because the scores of a learner
-change while it learns. Nothing here changes the learner.
+The probability of a class is 1 / (1 + exp(-(a·s + b))), where s is the score divided by the root mean square of recent scores.
+a and b follow the online Newton method: each example adds its curvature, and older examples count less, because the scores of a
+learner change while it learns. Nothing here changes the learner.
 """
 
 import dataclasses
@@ -125,13 +125,14 @@ class Calibration:
     @classmethod
     def from_values(cls, values: dict[str, Any]) -> "Calibration":
         """Read what `to_values` gave; raise a ValueError if it does not fit together."""
-        made = cls(**values)
+        made: Any = cls(**values)
         size = made.square.size
-        shapes = made.square.shape == (size,) and made.line.shape == (size, 2) and made.curvature.shape == (size, 3)
+        shapes = [part.shape for part in (made.square, made.line, made.curvature)] == [(size,), (size, 2), (size, 3)]
         numbers = (made.square, made.line, made.curvature)
         if not (shapes and isinstance(made.count, float) and all(np.isfinite(part).all() for part in numbers)):
             raise ValueError("the scalings of probabilities do not fit together")
-        return made
+        checked: Calibration = made
+        return checked
 
 
 def _normal(p: Floats) -> Floats:
