@@ -220,6 +220,9 @@ ZIG = {
 
 def find_linker(system: str, architecture: str) -> list[str]:
     """The command of a C compiler for a target: Zig's if it is installed, else that of this machine."""
+    if (system, architecture) not in ZIG:
+        known = ", ".join(sorted("-".join(target) for target in ZIG))
+        raise CannotBuild(f"A library can be built for {known}; got {system}-{architecture}. Numba compiles there.")
     try:
         import ziglang
 

@@ -117,8 +117,15 @@ def _load() -> Library:
         if strict:
             raise ImportError("ROSENBLATT_STRICT=1 needs a compiled library; make one with: python -m rosenblatt.aot")
         return Library()
+    shipped = path.parent == Path(__file__).parent
     try:
-        return Library(load_file(path), strict, shipped=path.parent == Path(__file__).parent)
+        module = load_file(path)
+        if not shipped:
+            from .cache import SOURCES
+
+            if module.sources != SOURCES:
+                raise ImportError("it was made from other sources")
+        return Library(module, strict, shipped)
     except (ImportError, OSError) as error:
         if strict:
             raise
