@@ -129,9 +129,13 @@ def test_an_inseparable_run_is_verified_with_the_positive_class():
     ],
 )
 def test_a_wrong_positive_class_is_named(use):
-    with pytest.raises(ValueError, match="`positive` must be one of the two classes, 'C1' or 'C2'; got 'C3'"):
+    with pytest.raises(
+        ValueError, match=r"`positive`( of \w+)? must be one of the two classes, 'C1' or 'C2'; got 'C3'"
+    ):
         use(spelled("C2", "C1"), "C3")
-    with pytest.raises(ValueError, match="`positive` must be None unless there are two classes; got 'a' with 3"):
+    with pytest.raises(
+        ValueError, match=r"`positive`( of \w+)? must be None unless there are two classes; got 'a' with 3"
+    ):
         use(["a", "b", "c", "a", "b"], "a")
 
 
@@ -200,4 +204,4 @@ def test_train_starts_with_the_classes_that_are_named(tmp_path):
     call("train", data, "-m", model, "--no-header", "--classes", "c,b,a", "--quiet")
     assert rb.load(model).classes_.tolist() == ["a", "b", "c"]
     refused = call("train", data, "-m", model, "--no-header", "--positive", "z", code=2)
-    assert "`positive` must be one of the two classes, 'a' or 'b'; got 'z'" in refused.stderr
+    assert "`positive` of AveragedPerceptron must be one of the two classes, 'a' or 'b'; got 'z'" in refused.stderr
