@@ -47,7 +47,7 @@ ENTRIES: dict[str, tuple[str, str]] = {
     "vote_many": ("readouts", "d2 q1 d2 d1 d ? d2 d2"),
     "add_difference": ("mixing", "d1 d V1 V1"),
     "collect": ("mixing", "d1 d V1 V1 d1 d d1"),
-    "add_packed": ("mixing", "d1 q1 d1"),
+    "add_packed": ("mixing", "d1 O1 d1"),
     "add_words": ("text.tokens", f"B1 O1 B1 q {TOKENS}"),
     "add_categories": ("text.tokens", f"B1 O1 B1 q {TOKENS}"),
     "add_numbers": ("text.tokens", f"d1 B1 q {TOKENS}"),
