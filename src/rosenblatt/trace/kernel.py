@@ -90,6 +90,7 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
                     after=dual,
                     moves=moves,
                     update=update,
+                    kernel=True,
                 )
             )
         if machine.n_updates == before_pass:

@@ -164,7 +164,7 @@ def trace(
         epochs=int(estimator.n_iter_),
         total=recorder.sample.total,
         total_mistakes=int(estimator.mistakes_),
-        total_updates=int(estimator.updates_),
+        total_updates=recorder.updates(estimator),
         start=recorder.start,
         weights=readout_of(model),
         steps=steps,
