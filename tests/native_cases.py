@@ -1,8 +1,8 @@
 """Calls of every compiled function with all its types, and hashes of the results: ``python -m tests.native_cases``.
 
 `tests/test_native.py` runs this file with the compiled library, for each level of processors, and with Numba, and compares
-what it prints. Each line is a case with the hash of everything that it computed; the last line lists the functions that were called, with
-the types of their arguments.
+what it prints. Each line is a case with the hash of everything that it computed; the last line lists the functions that were
+called, with the types of their arguments.
 """
 
 import hashlib
