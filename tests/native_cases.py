@@ -31,7 +31,7 @@ def key(arguments):
         if isinstance(argument, tuple):
             parts.append(f"({key(argument)})")
         elif isinstance(argument, np.ndarray):
-            parts.append(f"{_LETTERS[argument.dtype.name]}{argument.ndim}")
+            parts.append(f"{_LETTERS.get(argument.dtype.name)}{argument.ndim}")
         else:
             parts.append("s")
     return "".join(parts)
@@ -54,9 +54,12 @@ def record_calls():
         native.LIBRARY.bind = noted
 
 
-record_calls()
+if __name__ == "__main__":
+    record_calls()
 
 import rosenblatt as rb  # noqa: E402 - after `record_calls`
+from rosenblatt.data.streams import open_stream  # noqa: E402
+from rosenblatt.data.vocabulary import Vocabulary  # noqa: E402
 from rosenblatt.engine import entries  # noqa: E402
 from rosenblatt.model.matrix import Table  # noqa: E402
 from rosenblatt.training.progressive import learn_records  # noqa: E402
@@ -215,7 +218,7 @@ def write(folder, name, text):
 
 
 def read(path, **options):
-    stream = rb.data.open_stream(path, threads=1, **options)
+    stream = open_stream(path, threads=1, **options)
     batches = [
         (b.rows.indptr, b.rows.indices, b.rows.values, b.codes) if hasattr(b.rows, "indptr") else (b.rows, b.codes)
         for b in stream
@@ -272,7 +275,7 @@ def files():
             for label, color, line, (a, _, _) in zip(labels, colors, lines, numbers.tolist(), strict=True)
         )
         yield "vw", read(write(folder, "some.vw", vw))
-        vocabulary = rb.data.vocabulary.Vocabulary(words)
+        vocabulary = Vocabulary(words)
         yield "vocabulary", [vocabulary.find(word) for word in [*words, "none"]], vocabulary.slots
     text = np.frombuffer(b'1,"a\n",2\n3,4,5\n6,"' + bytes(32), np.uint8).copy()
     yield "last record", entries.last_record(text, text.size - 32, ord(","))
@@ -288,7 +291,7 @@ def kernels():
             for readout in ("last", "vote"):
                 model = rb.KernelPerceptron(kernel, readout=readout, max_iter=2, block_size=16).fit(X, y)
                 yield f"kernel {classes} {kernel} {readout}", model.dual_coef_, model.decision_function(X)
-        for policy in ("random", "forgetron", "projectron"):
+        for policy in ("random", "forgetron", "projectron++"):
             model = rb.KernelPerceptron("rbf", budget=9, budget_policy=policy, max_iter=2).fit(X, y)
             yield f"kernel {classes} {policy}", model.dual_coef_, model.support_
     for dtype in (np.float64, np.float32):
@@ -299,7 +302,7 @@ def kernels():
 
 def certificates():
     for classes in (2, 3):
-        for problem in ("stacked", "rest") if classes == 3 else ("stacked",):
+        for problem in ("stacked", "one-vs-rest") if classes == 3 else ("stacked",):
             X, y = examples(classes, np.float64)
             for name, labels in (("noise", y), ("apart", np.argmax(X[:, :classes] @ np.eye(classes), axis=1))):
                 for form, rows in (("dense", X), ("csr", sp.csr_array(X))):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rosenblatt.aot.signatures import catalogue, key, parse
-from rosenblatt.engine.native import LIBRARY, cached_file, load_file
+from rosenblatt.engine.native import LIBRARY, cached_file, load_file, seal
 from tests.native_cases import GROUPS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -138,17 +138,20 @@ def answer():
 def damaged(path, kind):
     """A copy of the library that cannot be loaded."""
     content = Path(LIBRARY.module.__spec__.origin).read_bytes()
+    foreign = content[:18] + b"\xb7\x00" + content[20:-14]  # an ELF file for ARM
+    text = b"not a library " * 1000
     content = {
         "empty": b"",
-        "cut": content[: len(content) // 3],
-        "other": b"not a library " * 1000,
-        "foreign": content[:18] + b"\xb7\x00" + content[20:],  # an ELF file for ARM
+        "cut": content[: len(content) // 3],  # loading it would end the process
+        "changed": content[:200_000] + b"changed" + content[200_007:],
+        "other": text + seal(text),
+        "foreign": foreign + seal(foreign),
     }[kind]
     path.write_bytes(content)
     return path
 
 
-@pytest.mark.parametrize("kind", ["empty", "cut", "other", "foreign", "missing", "folder"])
+@pytest.mark.parametrize("kind", ["empty", "cut", "changed", "other", "foreign", "missing", "folder"])
 def test_a_library_that_cannot_be_loaded_is_named_once(kind, tmp_path, answer):
     path = tmp_path / "_native.abi3.so"
     if kind == "folder":
@@ -166,7 +169,8 @@ def test_a_library_that_cannot_be_loaded_is_named_once(kind, tmp_path, answer):
 def test_a_library_of_other_sources_is_not_used(tmp_path, answer):
     content = Path(LIBRARY.module.__spec__.origin).read_bytes()
     path = tmp_path / "_native.abi3.so"
-    path.write_bytes(content.replace(LIBRARY.module.sources.encode(), b"0123456789abcdef"))
+    content = content[:-14].replace(LIBRARY.module.sources.encode(), b"0123456789abcdef")
+    path.write_bytes(content + seal(content))
     done = run("-c", FIT, ROSENBLATT_LIBRARY=str(path), ROSENBLATT_STRICT=None)
     assert done.stdout == f"{answer} True\n"
     assert "made from other sources" in done.stderr
