@@ -15,10 +15,8 @@ from rosenblatt.cli._errors import Usage, writing
 
 def load_model(path: str) -> Any:
     """Load an estimator that can read data files."""
-    from rosenblatt.cli import _imports
     from rosenblatt.learners._load import load
 
-    _imports.numba_without_linear_algebra()
     estimator = load(path)
     if not hasattr(estimator, "encoder_"):
         raise Usage(
@@ -29,11 +27,10 @@ def load_model(path: str) -> Any:
 
 
 def open_stream(paths: Sequence[str], **options: Any) -> Any:
-    """`rosenblatt.data.open_stream` with a faster start: pandas and SciPy's linear algebra are not loaded."""
+    """`rosenblatt.data.open_stream` with a faster start: pandas is not loaded."""
     from rosenblatt.cli import _imports
     from rosenblatt.data import open_stream
 
-    _imports.numba_without_linear_algebra()
     stream = open_stream(paths, **options)
     if stream.format not in ("svmlight", "vw"):
         _imports.arrow_without_pandas()

@@ -209,7 +209,9 @@ class Session:
             getattr(estimator, "class_weight", None),
             **({} if self.online else {"limit": 1 << 62}),
             interrupt=interrupt,
-            order=lambda labels: ordered(parsed_classes(self.classes, labels) or labels, estimator.positive),
+            order=lambda labels: ordered(
+                parsed_classes(self.classes, labels) or labels, estimator.positive, type(estimator).__name__
+            ),
         )
         with Bar("training", self.quiet) as bar, interrupt, stopping_when(lambda: interrupt.asked):
 

@@ -182,7 +182,7 @@ def _run(
     model = getattr(estimator, "model_", None)
     if model is None:
         model = estimator._new_model(stream.encoder.n_features, np.float64)
-        estimator._check_positive_of_stream(model)
+        estimator._check_positive_of_stream(len(model.classes))
         estimator._check_can_move(model)
         estimator.model_ = model
     pupil, waiting, odds = Pupil(model), deque[Any](), Odds(estimator, model)

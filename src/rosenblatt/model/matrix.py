@@ -164,6 +164,10 @@ class _View:
 
 
 def writable(array: NDArray[Any]) -> NDArray[Any]:
-    """A writable view: compiled code does not write to it, but would be compiled again for read-only arrays."""
-    array = np.ascontiguousarray(array)
+    """An aligned, contiguous array that compiled code takes without being compiled again: a copy only where one is needed.
+
+    Read-only arrays become writable views, though nothing is written to them.
+    """
+    if not (array.flags.c_contiguous and array.flags.aligned):  # messages and files may begin anywhere
+        array = np.array(array, order="C")
     return array if array.flags.writeable or array.size == 0 else np.asarray(_View(array))
