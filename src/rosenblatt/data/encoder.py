@@ -21,8 +21,8 @@ class Moments:
     """Running mean and spread of columns (Welford 1962).
 
     A row of a stream is standardised with the moments of all rows up to and including itself, so that nothing is read twice
-    and the size of batches does not matter; the first rows are therefore scaled roughly. Rows that are kept in memory are standardised
-    when the moments of all of them are known. Later passes do not change the moments.
+    and the size of batches does not matter; the first rows are therefore scaled roughly. Rows that are kept in memory are
+    standardised when the moments of all of them are known. Later passes do not change the moments.
     """
 
     def __init__(self, columns: int) -> None:
