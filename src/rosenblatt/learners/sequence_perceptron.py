@@ -250,8 +250,12 @@ class SequencePerceptron(Declared, BaseEstimator):
         return None if self.templates is None else parse(self.templates, self.columns)
 
     def _new_chain(self) -> SequenceModel:
+        return SequenceModel(*self._step_of_rule(), self._parsed())
+
+    def _step_of_rule(self) -> tuple[Callable[..., Any], tuple[float, ...]]:
+        """The step function of the rule, and its numbers."""
         step, params = _RULES[self.rule]
-        return SequenceModel(step, params(self), self._parsed())
+        return step, params(self)
 
     def _encode(self, chain: SequenceModel, X: Any, y: Any) -> tuple[Batch, Numbers]:
         """The sentences, and the numbers of their tags."""

@@ -82,15 +82,20 @@ class KeyTable:
 
     def reserve(self, room: int) -> None:
         """Make room for so many keys."""
-        from rosenblatt.engine.entries import fill_slots
-
         if room > self.keys.shape[0]:
             keys = np.zeros((room, 2), np.uint64)
             keys[: self.counts[0]] = self.keys[: self.counts[0]]
             self.keys = keys
         if 2 * room > self.slots.size:
             self.slots = np.zeros(_power_of_two(2 * room), np.uint64)
-            fill_slots(self.slots, self.keys, int(self.counts[0]))
+            self.fill()
+
+    def fill(self) -> None:
+        """Fill the hash table again with the keys."""
+        from rosenblatt.engine.entries import fill_slots
+
+        self.slots[:] = 0
+        fill_slots(self.slots, self.keys, int(self.counts[0]))
 
 
 class Vocabulary:
