@@ -40,5 +40,3 @@ def rows(model):
     return [
         (name, row) for name, row in zip(chain.names(), chain.weights(model.readout == "average"), strict=True) if name
     ]
-
-

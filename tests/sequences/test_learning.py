@@ -8,6 +8,7 @@ import pytest
 from rosenblatt import SequencePerceptron
 from tests.sequences.problems import TAGS, assert_same_bits, sentences
 
+
 def difference(x, truth, guess):
     """Φ(x, y) - Φ(x, z) as a dict; a transition is a pair of tags."""
     found = {}

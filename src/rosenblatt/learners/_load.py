@@ -1,10 +1,10 @@
 """`load`: restore an estimator from a model file."""
 
 import dataclasses
-import importlib
 import os
 import types
 import warnings
+from importlib import import_module
 from typing import Any
 
 from rosenblatt import model_file
@@ -78,7 +78,8 @@ def restore(saved: Saved, path: str | os.PathLike[str], *, rule: type[Any] | Non
 def _learner(saved: Saved, rule: type[Any] | None) -> type[Any]:
     if rule is None:
         if saved.kind == "sequences" and saved.learner in OF_SEQUENCES and saved.rule is None:
-            return getattr(importlib.import_module(f".{OF_SEQUENCES[saved.learner]}", __package__), saved.learner)
+            learner: type[Any] = getattr(import_module(f".{OF_SEQUENCES[saved.learner]}", __package__), saved.learner)
+            return learner
         return _read_only(saved) if saved.rule is not None else find(saved.learner)
     ours, theirs = rule_of(rule), saved.rule
     if rule.__name__ != saved.learner or (ours is None) != (theirs is None):

@@ -41,7 +41,7 @@ from rosenblatt.sequences.model import GROWTH, MISTAKES, RADIUS, STEPS, UPDATES,
 from rosenblatt.sequences.templates import Templates, parse
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import run_epochs
-from rosenblatt.training.schedule import Schedule, VisitingOrder, random_state
+from rosenblatt.training.schedule import Schedule, VisitingOrder
 from rosenblatt.training.sequences import SequencePasses
 
 from . import arow, passive_aggressive, perceptron
@@ -156,7 +156,7 @@ class SequencePerceptron(Declared, BaseEstimator):
             chain = self._new_chain()
             batch, truth = self._encode(chain, X, y)
             wanted = Schedule.of(self)
-            order = VisitingOrder(wanted.shuffle, random_state(self.random_state) if wanted.shuffle else 0)
+            order = VisitingOrder(wanted.shuffle, wanted.seed)
             history = self._train(chain, SequencePasses(chain, batch, truth, order), wanted, History(), self._report)
             self._finish(chain, history, batch, truth)
         return self

@@ -11,7 +11,7 @@ from rosenblatt.sequences.encoding import Vocabulary, padded
 from rosenblatt.sequences.model import ROWS, TAGS, SequenceModel
 from rosenblatt.sequences.templates import Templates, parse
 
-from .cores import _array, _check, _count
+from .cores import _array, _check
 from .tree import BadModel
 
 Values = dict[str, Any]
@@ -148,4 +148,4 @@ def _numbered(vocabulary: Vocabulary, text: NDArray[np.uint8], lengths: NDArray[
     spans[1:, 0] = np.cumsum(lengths)[:-1]
     values = np.zeros((1, lengths.size), np.int32)
     vocabulary.shape(padded(text), spans, lengths.size, (Shaping.WHOLE, 0), True, values, 0)
-    return values[0].astype(np.int64)
+    return np.asarray(values[0], dtype=np.int64)
