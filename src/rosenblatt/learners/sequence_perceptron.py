@@ -36,7 +36,7 @@ from rosenblatt.estimators.base import as_before_on_failure
 from rosenblatt.estimators.bases import bases
 from rosenblatt.estimators.parameters import Declared, choice, parameter, positive, shared, switch, whole
 from rosenblatt.sequences.certificate import SequenceCertificate
-from rosenblatt.sequences.encoding import Batch, Numbers
+from rosenblatt.sequences.encoding import Batch, Numbers, check_sentences
 from rosenblatt.sequences.model import GROWTH, MISTAKES, RADIUS, STEPS, UPDATES, SequenceModel
 from rosenblatt.sequences.templates import Templates, parse
 from rosenblatt.training.history import History
@@ -278,12 +278,13 @@ class SequencePerceptron(Declared, BaseEstimator):
             One tag for each token.
         """
         chain = self._fitted()
+        check_sentences(X)
         found: list[list[Any]] = []
         begin = 0
         while begin < len(X):
             end, tokens = begin, 0
             while end < len(X) and (end == begin or tokens < _CHUNK):
-                tokens += len(X[end]) if hasattr(X[end], "__len__") else 0
+                tokens += len(X[end])
                 end += 1
             batch, rows = chain.known(X[begin:end])
             guesses = chain.tag(batch, rows, self.readout == "average").tolist()
@@ -475,15 +476,16 @@ def _same(truth: Any, guess: Any) -> bool:
 
 def _checked_tags(X: Any, y: Any) -> list[Any]:
     """All tags, after a check that each token has one."""
-    if isinstance(y, str) or not hasattr(y, "__len__") or not hasattr(X, "__len__") or len(X) != len(y):
-        sizes = [len(part) if hasattr(part, "__len__") and not isinstance(part, str) else "no list" for part in (X, y)]
+    check_sentences(X)
+    if isinstance(y, str) or not hasattr(y, "__len__") or len(X) != len(y):
+        given = len(y) if hasattr(y, "__len__") and not isinstance(y, str) else "no"
         raise ValueError(
-            f"y must be a list with one list of tags for each sentence of X; got {sizes[0]} sentences and {sizes[1]} lists of "
-            "tags. Pass as many as there are sentences."
+            f"y must be a list with one list of tags for each sentence of X; got {len(X)} sentences and {given} lists of tags. "
+            "Pass as many as there are sentences."
         )
     found: list[Any] = []
     for place, (sentence, tags) in enumerate(zip(X, y, strict=True)):
-        if isinstance(tags, str) or not hasattr(tags, "__len__") or not hasattr(sentence, "__len__"):
+        if isinstance(tags, str) or not hasattr(tags, "__len__"):
             raise ValueError(
                 f"The tags of sentence {place} must be a list with a tag for each token; got {tags!r}. Split them."
             )

@@ -215,8 +215,8 @@ class _Column:
         self.distinct = int(number_strings(self.data, data.size, slots, self.spans, self.numbers))
 
 
-def flatten(X: Any) -> tuple[Integers, list[Any]]:
-    """The number of the first token of each sentence, and all tokens."""
+def check_sentences(X: Any) -> None:
+    """Raise an error if X is not a list of lists."""
     if isinstance(X, str) or not hasattr(X, "__len__"):
         raise ValueError(
             f"X must be a list of sentences, each a list of tokens; got {type(X).__name__}. For one sentence use predict_one."
@@ -227,6 +227,11 @@ def flatten(X: Any) -> tuple[Integers, list[Any]]:
                 f"A sentence must be a list of tokens; got {str(sentence)[:60]!r}. Split it into words, or pass a list of "
                 "sentences."
             )
+
+
+def flatten(X: Any) -> tuple[Integers, list[Any]]:
+    """The number of the first token of each sentence, and all tokens."""
+    check_sentences(X)
     starts = np.zeros(len(X) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, X), np.int64, len(X)), out=starts[1:])
     return starts, list(itertools.chain.from_iterable(X))
