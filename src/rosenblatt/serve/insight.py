@@ -34,7 +34,7 @@ def recent_examples(served: Served) -> list[dict[str, Any]]:
     return [
         {
             "time": time, "id": identity, "prediction": prediction, "label": label, "mistake": bool(prediction != label),
-            "features": orjson.loads(request)["features"],
+            "features": None if request is None else orjson.loads(request)["features"],
         }
         for time, identity, prediction, label, request in served.recent
     ]  # fmt: skip

@@ -56,16 +56,17 @@ def packed_model(served: Served) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, {name: np.array(tensor) for name, tensor in tensors.items()}
 
 
-def from_snapshot(number: int, data: bytes) -> Served:
-    """Restore a model from the bytes of a snapshot."""
+def from_snapshot(number: int, data: bytes, remembered: int = Limits.remembered) -> Served:
+    """Restore a model from the bytes of a snapshot; `remembered` is the number of ids that it keeps from now on."""
     header, tensors = from_bytes(data, "The snapshot")
     state = orjson.loads(tensors.pop("service").tobytes())
     served = Served(number, state["name"], state["algorithm"], state["parameters"], state["created"])
     for name in ("sequence", "time", "examples", "mistakes", "predictions", "expired", "stride"):
         setattr(served, name, state[name])
-    served.snapshot_sequence = served.sequence
+    served.snapshot_sequence, served.remembered = served.sequence, remembered
     served.curve = [(examples, mistakes) for examples, mistakes in state["curve"]]
     served.pending = {i: Pending(time, given, orjson.dumps(x)) for i, time, given, x in state["pending"]}
+    served.pending_bytes = sum(pending.size for pending in served.pending.values())
     served.done = {i: (outcome[0], outcome[1]) if outcome else None for i, *outcome in state["done"]}
     if header["kind"] != "unfitted":
         served.adopt(restore(Saved(header, tensors), "The snapshot"))
