@@ -246,7 +246,7 @@ class DiagonalVariances(Memory):
         new = DiagonalVariances(self.initial, vectors, 0)
         new.bias[: self.bias.size] = self.bias
         new.sigma = self.sigma
-        new.arrays["sigma"] = new.sigma
+        new.arrays = {**new.arrays, "sigma": new.sigma}
         new.by_feature = (new.sigma,)
         return new
 

@@ -166,7 +166,9 @@ def _names_as_bytes(names: list[Any]) -> NDArray[np.uint8]:
             f"The names of features in a model file must be strings, numbers, booleans or None; got {wrong[0]!r}. Train with "
             "such names, for instance str(name)."
         )
-    return np.frombuffer(json.dumps(names, ensure_ascii=False).encode("utf-8", "surrogatepass"), np.uint8)
+    # In parts, because other threads wait while one is encoded.
+    parts = (json.dumps(names[at : at + 10_000], ensure_ascii=False)[1:-1] for at in range(0, len(names), 10_000))
+    return np.frombuffer(f"[{', '.join(parts)}]".encode("utf-8", "surrogatepass"), np.uint8)
 
 
 def _names_from_bytes(stored: Any) -> dict[Any, int]:

@@ -61,6 +61,7 @@ class Served(Taught):
         self.pending: dict[str, Pending] = {}
         self.pending_bytes = 0
         self.new_lines = self.new_bytes = 0  # since the last snapshot
+        self.scored = 0
         self.done: dict[str, tuple[Any, Any] | None] = {}
         self.curve: list[tuple[int, int]] = []
         self.stride = 1
@@ -125,7 +126,7 @@ class Served(Taught):
         return served
 
     def expire(self, clock: float, limits: Limits, requests: Requests = ()) -> list[Event]:
-        """Expire predictions that are too old, and as many of the oldest as needed to make room for the new ones of `requests`."""
+        """Expire predictions that are too old, and as many of the oldest as needed to make room for those of `requests`."""
         pending = self.pending
         if not pending:
             return []
@@ -304,10 +305,10 @@ class Served(Taught):
                 if identity in self.done:
                     return self._revealed_before(identity, label)
             features = expanded(request["features"], limits.features, len(text))
-            simple = self._plain is not None and type(features) is dict and type(label) is str
-            if simple and self._room >= len(features) and label in self._plain.class_number:
+            plain = self._plain if type(features) is dict and type(label) is str else None
+            if plain is not None and self._room >= len(features) and label in plain.class_number:
                 self._room -= len(features)
-                prediction = self._plain.learn_one(features, label)
+                prediction = plain.learn_one(features, label)
             else:
                 self._check_room(features, label, limits)
                 prediction = self._guess_and_teach(features, label)
@@ -347,9 +348,7 @@ class Served(Taught):
         predictions = self._learn_rows(rows, labels, 1 << 62) if len(rows) > 1 else None
         if predictions is None:
             labels = list(map(checked_label, labels))
-            predictions = [
-                self._guess_and_teach(expanded(x), label) for x, label in zip(rows, labels, strict=True)
-            ]
+            predictions = [self._guess_and_teach(expanded(x), label) for x, label in zip(rows, labels, strict=True)]
         elif wrong := next((p for p in predictions if isinstance(p, ValueError)), None):
             raise wrong
         if own:
