@@ -32,6 +32,7 @@ SLOW = (
     "dask/test_training.py",
     "serve/test_client.py",
     "serve/test_faults.py",
+    "serve/test_hostile.py",
     "serve/test_http.py",
     "test_bad_input.py",
     "test_bits.py",

@@ -14,6 +14,7 @@ _HOME = {
     "AsyncClient": "serve.client",
     "Certificate": "theory",
     "Client": "serve.client",
+    "ServiceError": "serve.client",
     "Trace": "trace",
     "certify": "theory",
     "load": "learners._load",

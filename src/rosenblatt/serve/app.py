@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import io
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -18,7 +17,7 @@ from rosenblatt.serve.insight import describe
 from rosenblatt.serve.news import as_message
 from rosenblatt.serve.openapi import document
 from rosenblatt.serve.requests import FIELDS, LinesReader, as_lines, check_fields, check_name, compact, looks_like_lines
-from rosenblatt.serve.service import Service
+from rosenblatt.serve.service import Service, SharedFile
 
 log = logging.getLogger("rosenblatt.serve.requests")
 
@@ -43,10 +42,10 @@ MOST_DOWNLOADS = 32
 
 
 class Answer(NamedTuple):
-    """Response to a request; the body is bytes, or an open file."""
+    """Response to a request."""
 
     status: int
-    body: Any
+    body: bytes | SharedFile
     kind: bytes = JSON
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
@@ -370,7 +369,7 @@ class App:
                 past = await service.past_events(name, past[-1].sequence)
             while not gone.done() and not stop.done():
                 item = asyncio.create_task(queue.get())
-                done, _ = await asyncio.wait({item, gone, stop}, timeout=5.0, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait({item, gone, stop}, timeout=2.0, return_when=asyncio.FIRST_COMPLETED)
                 if item not in done:
                     item.cancel()
                     if not done:
@@ -413,20 +412,18 @@ def _chunk(body: bytes) -> dict[str, Any]:
 
 async def _send(send: Send, answer: Answer) -> None:
     body = answer.body
-    size = len(body) if isinstance(body, bytes) else body.seek(0, 2)
+    size = len(body) if isinstance(body, bytes) else body.size
     headers = [
         (b"content-type", answer.kind), (b"content-length", b"%d" % size), (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"), *answer.headers,
     ]  # fmt: skip
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    if isinstance(body, bytes) and size <= SMALL:
-        await send({"type": "http.response.body", "body": body})
-        return
-    with io.BytesIO(body) if isinstance(body, bytes) else body as file:
-        file.seek(0)
-        while part := file.read(SMALL):  # each part is sent when the client has read those before it
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+    for start in range(0, size - SMALL, SMALL):  # each part is sent when the client has read those before it
+        part = body[start : start + SMALL] if isinstance(body, bytes) else body.read(start, SMALL)
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    start = max(0, size - 1) // SMALL * SMALL
+    part = body[start:] if isinstance(body, bytes) else body.read(start, SMALL)
+    await send({"type": "http.response.body", "body": part})
 
 
 def _error(message: str) -> bytes:

@@ -95,9 +95,8 @@ def _batches(requests: Iterable[dict[str, Any]]) -> Iterator[tuple[list[dict[str
 
 def _answers(batch: list[dict[str, Any]], content: bytes) -> Iterator[dict[str, Any]]:
     """Answers of a batch; those of refused requests get the id that was sent."""
-    for request, line in zip(
-        batch, content.split(b"\n"), strict=True
-    ):  # not splitlines: text may contain other line ends
+    lines = content.removesuffix(b"\n").split(b"\n")  # not splitlines: text may contain other line ends
+    for request, line in zip(batch, lines, strict=True):
         answer = json.loads(line)
         if "error" in answer and "id" in request:
             answer.setdefault("id", request["id"])

@@ -106,7 +106,8 @@ class _Protocol(HttpToolsProtocol):
     @property
     def idle(self) -> bool:
         """Whether no request is being handled."""
-        return self.cycle is None or self.cycle.response_complete
+        cycle: Any = self.cycle  # None before the first request
+        return cycle is None or bool(cycle.response_complete)
 
 
 def _close_longest_idle(connections: Any) -> None:

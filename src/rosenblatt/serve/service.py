@@ -14,13 +14,14 @@ import asyncio
 import contextlib
 import dataclasses
 import logging
+import os
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import IO, Any
+from typing import Any
 
 from rosenblatt.model_file.container import to_bytes
 from rosenblatt.serve.choice import canonical
@@ -51,6 +52,31 @@ STALE = 30.0
 """Seconds without a reading after which a standby is not ready for reads."""
 
 _WORK = {"predict": Served.predict, "reveal": Served.reveal, "learn": Served.learn}
+
+
+class SharedFile:
+    """A temporary file that several clients read at different places; it is deleted with the last of them.
+
+    Parameters
+    ----------
+    content : bytes
+        Content of the file.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self.size = len(content)
+        with tempfile.TemporaryFile() as file:
+            file.write(content)
+            file.flush()
+            self._number = os.dup(file.fileno())
+
+    def __del__(self) -> None:
+        os.close(self._number)
+
+    def read(self, start: int, count: int) -> bytes:
+        """Read a part."""
+        os.lseek(self._number, start, os.SEEK_SET)
+        return os.read(self._number, count)
 
 
 class Service:
@@ -102,6 +128,7 @@ class Service:
         self._numbers = 0
         self._reading, self._stop_reading = asyncio.Lock(), threading.Event()
         self._turn, self._copying = asyncio.Lock(), asyncio.Lock()
+        self._last_file: tuple[tuple[int, int], SharedFile] | None = None
 
     # ---- start and stop ----
 
@@ -481,8 +508,8 @@ class Service:
         models = self._following if standby else self.models
         return list(await self.confirmed([{**describe(served), "standby": standby} for served in models.values()]))
 
-    async def model_file(self, name: str) -> IO[bytes]:
-        """The model file, open for reading; on disk, because many clients may read it slowly."""
+    async def model_file(self, name: str) -> SharedFile:
+        """The model file; on disk, because many clients may read it slowly."""
         served, _ = self._shown(name)
         if not served.fitted:
             raise Refused(
@@ -490,10 +517,13 @@ class Service:
                 f"The model {name!r} has no file yet, because it has not learned anything. Send it an example first.",
             )
         async with self._copying:
-            estimator = copied_estimator(served)
-            await self.confirmed(None)
-            file: IO[bytes] = await self._help(_as_file, estimator)
-        return file
+            moment = served.number, served.sequence
+            if self._last_file is None or self._last_file[0] != moment:
+                estimator = copied_estimator(served)
+                await self.confirmed(None)
+                file = await self._help(lambda: SharedFile(to_bytes(*packed_model(estimator))))
+                self._last_file = moment, file
+            return self._last_file[1]
 
     async def insight(self, name: str, top: int) -> dict[str, Any]:
         """Learning curve, recent examples and largest weights, for the live page."""
@@ -514,13 +544,6 @@ class Service:
         """Up to a hundred events after a number, for a listener that reconnects."""
         number = self.find(name).number
         return list(await self._help(lambda: list(self.store.events(number, after, 100))))
-
-
-def _as_file(estimator: Any) -> IO[bytes]:
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    file.write(to_bytes(*packed_model(estimator)))
-    file.seek(0)
-    return file
 
 
 def warm(algorithm: str, parameters: dict[str, Any]) -> str:
