@@ -34,6 +34,7 @@ SLOW = (
     "serve/test_faults.py",
     "serve/test_hostile.py",
     "serve/test_http.py",
+    "serve/test_operations.py",
     "test_bad_input.py",
     "test_bits.py",
     "test_docs.py",
