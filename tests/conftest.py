@@ -31,6 +31,7 @@ SLOW = (
     "dask/test_files.py",
     "dask/test_training.py",
     "serve/test_client.py",
+    "serve/test_client_faults.py",
     "serve/test_faults.py",
     "serve/test_hostile.py",
     "serve/test_http.py",

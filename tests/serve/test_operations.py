@@ -3,9 +3,11 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import time
 import uuid
+from pathlib import Path
 
 import numpy as np
 import orjson
@@ -318,3 +320,13 @@ def test_scores_are_those_of_the_model(tmp_path, algorithm, labels):
             assert sum(reason["part"] for reason in answer["reasons"]) + bias == pytest.approx(order[0][1])
         else:
             assert answer["reasons"] is None
+
+
+def test_the_tests_that_the_documentation_names_exist():
+    root = Path(__file__).parents[2]
+    named = set(re.findall(r"`(test_\w+)`", (root / "docs" / "service.md").read_text()))
+    defined = set(
+        re.findall(r"^def (test_\w+)", "".join(p.read_text() for p in Path(__file__).parent.glob("*.py")), re.MULTILINE)
+    )
+    assert len(named) > 30
+    assert named <= defined, named - defined
