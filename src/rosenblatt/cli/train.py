@@ -277,7 +277,9 @@ def _print(facts: dict[str, Any], evaluation: Any) -> None:
     if "training_accuracy" in facts:
         lines.append(f"training   {facts['training_accuracy']:.2%} right on the training data, with the saved model")
     elif done and facts["epochs"][0]["examples"]:
-        lines.append(f"at first   {facts['epochs'][0]['accuracy']:.2%} right in the first epoch, before learning each example")
+        lines.append(
+            f"at first   {facts['epochs'][0]['accuracy']:.2%} right in the first epoch, before learning each example"
+        )
     lines.append(f"model      {facts['model']}")
     click.echo("\n".join(lines))
     if evaluation is not None:

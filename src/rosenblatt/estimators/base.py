@@ -267,9 +267,7 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         def line(k: int, history: History) -> None:
             _line_of_epoch(history, f"class {model.classes[k]!r}, ")
 
-        return train_classes(
-            model, block, passes_of, jobs=self._threads(), on_epoch=line if self.verbose else None
-        )
+        return train_classes(model, block, passes_of, jobs=self._threads(), on_epoch=line if self.verbose else None)
 
     def _is_one_vs_rest(self, model: Model) -> bool:
         """Whether `fit` trains each class for itself: not if a learner does more than online passes over all classes."""
