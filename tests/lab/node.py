@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from rosenblatt.lab.bundle import STATIC
 from rosenblatt.lab.catalogue import catalogue
-from rosenblatt.lab.server import STATIC
 
 NODE = shutil.which("node")
 
