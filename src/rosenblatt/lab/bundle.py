@@ -1,7 +1,8 @@
-"""Bundle the JavaScript modules: a notebook and a page in one file have their script as a string, where relative imports do not work.
+"""Bundle the JavaScript modules: a notebook and a page in one file have one script, where relative imports do not work.
 
-The modules use a small part of the language: imports of names from modules in the same folder or one below are at the top, one per
-line, and exports are a ``const``, a ``function`` or a ``class``, or the default. Each module becomes a function that is called once.
+The modules use a small part of the language: imports of names from modules in the same folder or one below are at the top, one
+per line, and exports are a ``const`` with one name, a ``function`` or a ``class``, or the default. Each module becomes a function
+that is called once.
 """
 
 import base64
@@ -52,7 +53,8 @@ def one_file() -> str:
         '<link rel="icon" href="icon.svg" type="image/svg+xml">': f'<link rel="icon" href="data:image/svg+xml;base64,{icon}">',
         '<link rel="stylesheet" href="lab.css">': f"<style>\n{(STATIC / 'lab.css').read_text(encoding='utf-8')}</style>",
         '<script type="module" src="page.js"></script>\n': "",
-        "</body>": f'<script type="application/json" id="catalogue">{data}</script>\n<script type="module">\n{script}</script>\n</body>',
+        "</body>": f'<script type="application/json" id="catalogue">{data}</script>\n'
+        f'<script type="module">\n{script}</script>\n</body>',
     }
     for part, new in replaced.items():
         assert page.count(part) == 1, part

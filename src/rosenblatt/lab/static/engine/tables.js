@@ -119,7 +119,7 @@ export function csv(run) {
     }
     if (step.survived !== null) numbers(["survived"], [step.survived]);
     if (step.pocket !== null) numbers(["pocket"], [step.pocket]);
-    if (step.squeeze) numbers(["floor", "along", "length", "ceiling"], step.squeeze);
+    if (step.squeeze) numbers(["floor", "along_comparator", "length", "ceiling"], step.squeeze);
     return record;
   });
   const lines = [records.length ? records[0].map(([name]) => name) : ["step"], ...records.map(record => record.map(([, value]) => value))];
