@@ -210,6 +210,17 @@ def test_learning_more_from_arrays_still_works(folder, model):
     assert np.array_equal(model.decision_function(X), model.decision_function(frame))
 
 
+def test_the_report_shows_reasons_and_reliability(folder, tmp_path):
+    page = tmp_path / "a.html"
+    call("train", folder / "train.csv", "-m", tmp_path / "a.model", "--label", "churn", "--report", page)
+    text = page.read_text()
+    assert text.count("<h3>Right: example") == 3
+    assert text.count("<h3>Wrong: example") == 3
+    assert "message:" in text.partition("<h3>Wrong")[2]
+    for title in ("reliability, calibration error", "precision and recall, area", "ROC, area", "threshold"):
+        assert title in text
+
+
 # ---- ids and outputs ----
 
 

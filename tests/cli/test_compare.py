@@ -1,7 +1,10 @@
 """`rosenblatt compare`."""
 
+import shlex
+
 import pytest
 
+import rosenblatt as rb
 from tests.cli.helpers import answer, call, numbers
 
 
@@ -45,3 +48,18 @@ def test_bad_arguments_are_refused(data):
     assert "--only must begin the name" in call("compare", data, "--only", "nobody", code=2).stderr
     assert "--prefix must be between 0 and 1; got 2" in call("compare", data, "--prefix", 2, code=2).stderr
     assert "nowhere.csv: A file is needed" in call("compare", "nowhere.csv", code=2).stderr
+
+
+def test_each_row_is_trained_by_its_command(data, tmp_path):
+    """The command of a row gives a learner with the settings of the row."""
+    options = ["--only", "arow", "--only", "pa-i", "--only", "scw", "--repeats", 2, "--label", "label"]
+    facts = answer("compare", data, *options)
+    commands = [(one["command"], one["chosen"]) for one in facts["standings"] if one["command"]]
+    assert len(commands) >= 4
+    shown = call("compare", data, *options).stderr
+    for command, chosen in commands:
+        assert command in shown
+        words = shlex.split(command)
+        model = tmp_path / "a.model"
+        call(*[model if word == "best.model" else word for word in words[1:]])
+        assert any(all(rb.load(model).get_params()[name] == value for name, value in one.items()) for one in chosen)

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.training.evaluation import Evaluation, roc_curve
+from rosenblatt.model.calibration import Judgement
+from rosenblatt.training.evaluation import Evaluation, precision_recall, roc_curve
 
 INK, RED, BLUE = "#222222", "#b3413a", "#2f6690"
 
@@ -29,6 +30,40 @@ def roc_figure(result: Evaluation) -> Any:
     axes.set(
         xlabel=f"share of {negative} taken for {positive}", ylabel=f"share of {positive} found", xlim=(-0.01, 1.01),
         ylim=(-0.01, 1.01), title=f"ROC, area {result.roc_auc:.4f}", aspect="equal",
+    )  # fmt: skip
+    return figure
+
+
+def precision_figure(result: Evaluation) -> Any:
+    """Draw precision and recall of the second of two classes."""
+    figure, axes = _figure(4.6, 4.2)
+    precision, recall = precision_recall(result.scores, result.positive)
+    kept = np.unique(np.linspace(0, recall.size - 1, min(recall.size, 2000)).astype(int))
+    axes.plot(recall[kept], precision[kept], color=BLUE, linewidth=2)
+    share = float(result.positive.mean())
+    axes.axhline(share, color="#bbbbbb", linewidth=1, linestyle=":")
+    positive = result.labels[1]
+    axes.set(
+        xlabel=f"recall: share of {positive} found", ylabel=f"precision: share right among predicted {positive}",
+        xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), title=f"precision and recall, area {result.average_precision:.4f}",
+        aspect="equal",
+    )  # fmt: skip
+    return figure
+
+
+def reliability_figure(judgement: Judgement) -> Any:
+    """Draw how often predictions are right against the probability that the model gives them."""
+    figure, axes = _figure(4.6, 4.2)
+    used = judgement.counts > 0
+    counts = judgement.counts[used]
+    axes.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=1, linestyle=":")
+    axes.plot(judgement.trust[used] / counts, judgement.right[used] / counts, color=BLUE, linewidth=1.5)
+    axes.scatter(
+        judgement.trust[used] / counts, judgement.right[used] / counts, color=BLUE, s=20 + 200 * counts / counts.sum()
+    )
+    axes.set(
+        xlabel="probability of the predicted class", ylabel="share of right predictions", xlim=(-0.02, 1.04),
+        ylim=(-0.02, 1.04), title=f"reliability, calibration error {judgement.calibration_error:.4f}", aspect="equal",
     )  # fmt: skip
     return figure
 

@@ -13,6 +13,7 @@ from rosenblatt.cli import _pictures
 from rosenblatt.cli._errors import writing
 from rosenblatt.cli._session import Session
 from rosenblatt.cli.inspect import strongest
+from rosenblatt.model.scores import predicted_classes
 from rosenblatt.training.evaluation import Evaluation, evaluate_stream
 from rosenblatt.training.schedule import held_out
 
@@ -56,6 +57,7 @@ def _page(session: Session, facts: dict[str, Any], test: Evaluation | None, test
     ]
     if result is not None:
         parts.append(_judgement(result, where, held or test is not None))
+    parts.append(_reasons(session, held))
     if hasattr(session.estimator, "coef_"):
         parts.append(_features(session.estimator))
     parts += [_certificate(session), _settings(session)]
@@ -127,13 +129,38 @@ def _judgement(result: Evaluation, where: str, tested: bool) -> str:
     note = "" if tested else " The model was trained on these examples: the accuracy on new ones will be lower."
     pictures = _picture(_pictures.confusion_figure, result) if len(result.labels) <= 40 else ""
     if result.roc_auc is not None:
-        pictures += _picture(_pictures.roc_figure, result)
-    if not pictures:
-        pictures = f"<pre>{_text(result.to_text())}</pre>"
+        pictures += _picture(_pictures.roc_figure, result) + _picture(_pictures.precision_figure, result)
+    if result.judgement is not None:
+        pictures += _picture(_pictures.reliability_figure, result.judgement)
     return (
         f"<h2>Accuracy</h2><p>{result.mistakes:,} mistakes in {result.examples:,} examples of {_text(where)}.{note}</p>"
-        f"<div class='side'>{pictures}</div>"
+        f"<div class='side'>{pictures}</div><pre>{_text(result.to_text())}</pre>"
     )
+
+
+EACH = 3
+"""Number of right and of wrong predictions whose reasons are shown."""
+
+
+def _reasons(session: Session, held: bool) -> str:
+    """The features that moved the scores of some right and some wrong predictions, of examples in memory."""
+    block, estimator = session.whole, session.estimator
+    if block is None or not hasattr(estimator, "explain") or estimator.model_.readout in ("vote", "committee"):
+        return ""
+    model, schedule = estimator.model_, session.schedule
+    out = held_out(0, block.codes.size, schedule.holdout, schedule.seed)
+    rows = np.flatnonzero((block.codes >= 0) & out if held else block.codes >= 0)[:10_000]
+    guesses = predicted_classes(model.scores(block.table.some(rows)), len(model.classes))
+    parts = []
+    for title, which in (("Right", guesses == block.codes[rows]), ("Wrong", guesses != block.codes[rows])):
+        for row in rows[which][:EACH].tolist():
+            found = estimator._explain_row(model, block.table, row, None)
+            truth = model.classes[block.codes[row]]
+            parts.append(
+                f"<div><h3>{title}: example {row + 1:,}, {_text(truth)}</h3><pre>{_text(found.to_text(8))}</pre></div>"
+            )
+    where = "examples set aside" if held else "the training data"
+    return f"<h2>Reasons of some predictions, of {where}</h2><div class='side'>{''.join(parts)}</div>"
 
 
 def _features(estimator: Any) -> str:

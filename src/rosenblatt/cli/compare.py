@@ -1,5 +1,6 @@
 """`rosenblatt compare`: compare all linear learners on the same data."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,7 +44,9 @@ from rosenblatt.cli._errors import Usage, writing
 @option.seed
 @option.as_json
 @option.quiet
+@click.pass_context
 def compare(
+    context: click.Context,
     data: tuple[str, ...],
     repeats: int,
     passes: int,
@@ -97,8 +100,12 @@ def compare(
         )  # fmt: skip
     if plot is not None:
         _draw(result, plot)
+    commands = _commands(result, data, passes, context.params)
     if json:
-        _files.emit(result.to_json())
+        facts = result.to_json()
+        for standing in facts["standings"]:
+            standing["command"] = commands.get(standing["name"])
+        _files.emit(facts)
         return
     click.echo(result.to_text())
     if not quiet:
@@ -109,8 +116,38 @@ def compare(
             f"{result.scored:,}.",
             err=True,
         )
+        click.echo("\nTo train one of them with its settings, in the order of the table:", err=True)
+        for command in commands.values():
+            click.echo(f"  {command}", err=True)
         for reason in result.skipped:
             click.echo(f"left out: {reason}", err=True)
+
+
+def _commands(result: Any, data: tuple[str, ...], passes: int, options: dict[str, Any]) -> dict[str, str]:
+    """For each learner of the table the command that trains it with the settings that were chosen most often."""
+    from rosenblatt.experiments.comparison import CONTENDERS
+
+    reading: list[str] = []
+    for name in ("label", "format", "types", "interactions", "na", "words", "bits"):
+        value = options[name]
+        for one in value if isinstance(value, tuple) else () if value is None else (value,):
+            reading += [f"--{name}", str(one)]
+    for name, yes, no in (
+        ("header", "--header", "--no-header"),
+        ("standardize", "--standardize", "--no-standardize"),
+        ("one_based", "--one-based", "--zero-based"),
+    ):
+        if options[name] is not None:
+            reading.append(yes if options[name] else no)
+    known, commands = {one.name: one for one in CONTENDERS}, {}
+    for standing in result.standings:
+        if (contender := known.get(standing.name)) is None:
+            continue
+        settings = {**contender.fixed, **standing.favourite}
+        chosen = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
+        words = [*data, "-m", "best.model", "-a", contender.learner, *chosen, "--epochs", str(passes), *reading]
+        commands[standing.name] = shlex.join(["rosenblatt", "train", *words])
+    return commands
 
 
 def _plain(name: str) -> str:
