@@ -74,7 +74,7 @@ format = click.option(  # noqa: A001
     "--format",
     "-f",
     metavar="FORMAT",
-    help="svmlight, csv, tsv, parquet, vw or jsonl. Default: detected from name and content. train also "
+    help="svmlight, csv, tsv, parquet, vw, jsonl or arff. Default: detected from name and content. train also "
     "takes conll: a token on each line with its tag in the last column, and a blank line after each sentence.",
 )
 label = click.option(

@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import math
+import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from rosenblatt.engine.entries import last_record
 
+from .arff import preamble
 from .encoder import Encoder
 from .errors import BadData
 from .idle import idle_columns
@@ -23,7 +25,8 @@ QUOTE = '"'
 class Dialect(NamedTuple):
     """The dialect, columns and column kinds of a CSV or TSV file.
 
-    `label_kinds` has the kind of each column if it is the label, `idle` the columns that say nothing, with the reasons.
+    `label_kinds` has the kind of each column if it is the label, `idle` the columns that say nothing, with the reasons. `skipped`
+    lines come before the first row, and `label` is the label column, where an ARFF file says so.
     """
 
     delimiter: str
@@ -33,6 +36,8 @@ class Dialect(NamedTuple):
     kinds: dict[str, str]
     label_kinds: dict[str, str]
     idle: dict[str, str]
+    skipped: int = 0
+    label: str | None = None
 
 
 def sniff(
@@ -49,6 +54,8 @@ def sniff(
     With an encoder, its delimiter is kept if it gives the columns that the encoder needs.
     """
     lines = text.decode("utf-8", "replace")
+    if format == "arff":
+        return _arff(lines, na)
     delimiter = "\t" if format == "tsv" else None
     if delimiter is None and encoder is not None and _fits(lines, encoder):
         delimiter = encoder.delimiter
@@ -79,6 +86,25 @@ def sniff(
     return Dialect(delimiter, quoted, header, names, found, dict(zip(names, label_kinds)), idle)
 
 
+def _arff(text: str, na: Sequence[str]) -> Dialect:
+    """The dialect of an ARFF file."""
+    start = preamble(text)
+    rest = text.split("\n", start.lines)[-1]
+    single = "'" in rest and QUOTE not in rest
+    rows = [
+        row for row in _rows(rest.replace("'", QUOTE) if single else rest, ",", True) if len(row) == len(start.names)
+    ]
+    if not rows:
+        raise BadData(
+            f"A table must have rows with {len(start.names)} fields, one for each attribute; this file has none. Check that it "
+            "was written completely."
+        )
+    columns = [[row[c].strip() for row in rows] for c in range(len(start.names))]
+    kinds = [kind or guess_kind(column, [*MISSING, *na]) for kind, column in zip(start.kinds, columns)]
+    named = dict(zip(start.names, kinds))
+    return Dialect(",", True, True, start.names, named, named, {}, start.lines, start.label)
+
+
 def _fits(text: str, encoder: Encoder) -> bool:
     """Whether the encoder's delimiter gives its columns in the first row."""
     first = next((row for row in _rows(text.split("\n", 1)[0], encoder.delimiter, True) if row), [])
@@ -100,6 +126,8 @@ def _names(cells: Sequence[str]) -> list[str]:
 
 
 def _reader(text: str, delimiter: str, quoted: bool) -> Any:
+    if delimiter == " ":
+        text = _tidy_blanks(text.encode()).decode()
     quoting: Any = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=QUOTE, quoting=quoting)
 
@@ -141,6 +169,13 @@ def _delimiter(text: str) -> str:
         widths = {len(row) for row in _rows("\n".join(first[:-1] or first), sign, True) if row}
         if len(widths) == 1 and max(widths) > fields:
             best, fields = sign, max(widths)
+    if fields > 1:
+        return best
+    lines = [line.split() for line in (first[:-1] or first) if line.strip()]
+    widths = {len(words) for words in lines}
+    numbers = sum(bool(NUMBER.match(word)) for words in lines[1:] for word in words)
+    if len(widths) == 1 and max(widths) > 1 and len(lines) > 1 and 2 * numbers >= (len(lines) - 1) * max(widths):
+        return " "  # columns separated by blanks; text of as many words in each line would have few numbers
     return best
 
 
@@ -188,25 +223,38 @@ class DelimitedReader(TableReader):
         self.buffers = buffers
         self.dialect = dialect
 
-    def work(self, source: Opened) -> Iterator[tuple[Block, list[str], bool]]:
-        """Blocks of rows, with the names of their columns; the first block of each file has its header."""
-        header = self.dialect.header and (source.span is None or source.span[0] == 0)
+    def work(self, source: Opened) -> Iterator[tuple[Block, list[str], int]]:
+        """Blocks of rows, with the names of their columns and the number of lines before the rows."""
+        begins = source.span is None or source.span[0] == 0
+        header = self.dialect.header and begins and not self.dialect.skipped
+        skipped = self.dialect.skipped if begins else 0
         names = self.names
         for block in blocks(source, self.buffers, self.end_of_record):
+            if skipped:
+                start = preamble(block.decoded())
+                self.check_columns(start.names)
+                yield block, start.names, start.lines
+                skipped = 0
+                continue
             if header:
                 first = block.memory[: block.memory.find(b"\n")].decode("utf-8", "replace")
                 names = _names(next(_rows(first, self.dialect.delimiter, self.dialect.quoted), []))
                 self.check_columns(names)
-            yield block, names, header
+            yield block, names, int(header)
             header = False
 
     def end_of_record(self, memory: bytearray, text: Any, size: int) -> int:
         """End of the last whole record of a text; quoted fields may contain newlines."""
-        if not self.dialect.quoted or memory.find(b'"', 0, size) < 0:
+        if (
+            not self.dialect.quoted
+            or self.dialect.skipped
+            or self.dialect.delimiter == " "
+            or memory.find(b'"', 0, size) < 0
+        ):
             return last_newline(memory, text, size)
         return int(last_record(text, size, ord(self.dialect.delimiter)))
 
-    def parse(self, unit: tuple[Block, list[str], bool]) -> Parsed:
+    def parse(self, unit: tuple[Block, list[str], int]) -> Parsed:
         """Parse a block; thread-safe."""
         import pyarrow as pa
         import pyarrow.compute
@@ -237,16 +285,24 @@ class DelimitedReader(TableReader):
         self.buffers.give_back(block)
         return parsed
 
-    def _read(self, unit: tuple[Block, list[str], bool], numeric: Collection[str]) -> tuple[dict[str, Any], int]:
+    def _read(self, unit: tuple[Block, list[str], int], numeric: Collection[str]) -> tuple[dict[str, Any], int]:
         """The wanted columns of a block: float64 for `numeric`, else strings as they are; and the number of rows."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         block, names, header = unit
+        data = pa.py_buffer(memoryview(block.memory)[: block.size])
+        if self.dialect.skipped:
+            data = pa.py_buffer(_tidy_arff(bytes(data), header))
+        elif self.dialect.delimiter == " ":
+            data = pa.py_buffer(_tidy_blanks(bytes(data)))
         table = arrow_csv.read_csv(
-            pa.py_buffer(memoryview(block.memory)[: block.size]),
+            data,
             arrow_csv.ReadOptions(
-                use_threads=False, block_size=block.size + 1, column_names=names, skip_rows=int(header)
+                use_threads=False,
+                block_size=block.size + 1,
+                column_names=names,
+                skip_rows=0 if self.dialect.skipped else header,
             ),
             arrow_csv.ParseOptions(
                 delimiter=self.dialect.delimiter,
@@ -277,12 +333,18 @@ class DelimitedReader(TableReader):
             raise pa.ArrowInvalid("a label is not a number")
         return labels
 
-    def _error(self, unit: tuple[Block, list[str], bool], numeric: set[Any], error: Exception) -> BadData:
+    def _error(self, unit: tuple[Block, list[str], int], numeric: set[Any], error: Exception) -> BadData:
         """Find the line that Arrow rejected, and describe the error."""
         encoder = self.encoder
         labels = encoder.label if self.has_label and encoder.label_kind == "number" else None
         block, names, header = unit
-        rows = records(block.decoded(), len(names), self.dialect.delimiter, self.dialect.quoted)
+        text = block.decoded()
+        if self.dialect.skipped:
+            text = _tidy_arff(text.encode(), header).decode()
+            header = 0
+        elif self.dialect.delimiter == " ":
+            text = _tidy_blanks(text.encode()).decode()
+        rows = records(text, len(names), self.dialect.delimiter, self.dialect.quoted)
         try:
             for line, row in itertools.islice(rows, int(header), None):
                 for name, cell in zip(names, row):
@@ -322,3 +384,18 @@ def _without(texts: Any, missing: Sequence[str]) -> Any:
     mask = np.zeros(len(texts), bool)
     mask[places] = True
     return pa.compute.if_else(pa.array(mask), pa.scalar(None, pa.string()), texts)
+
+
+def _tidy_blanks(text: bytes) -> bytes:
+    """Rows whose fields are separated by one blank each, without blanks around them."""
+    return re.sub(rb"[ \t]*(?=\r?\n|\Z)|^[ \t]+", b"", re.sub(rb"[ \t]+", b" ", text), flags=re.MULTILINE)
+
+
+def _tidy_arff(text: bytes, skipped: int) -> bytes:
+    """Rows of ARFF as CSV: the preamble and comments become empty lines, quotes are double, and no blank follows a comma."""
+    lines = text.split(b"\n")
+    lines[:skipped] = [b""] * skipped
+    rows = b"\n".join(b"" if line.lstrip().startswith(b"%") else line for line in lines)
+    if b"'" in rows and b'"' not in rows:
+        rows = rows.replace(b"'", b'"')
+    return re.sub(rb"[ \t]*,[ \t]*", b",", rows)

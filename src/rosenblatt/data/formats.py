@@ -15,11 +15,12 @@ from .parquet import ParquetReader
 from .sources import COMPRESSIONS, Buffers, Opened
 from .tables import plan
 
-FORMATS = ("svmlight", "csv", "tsv", "parquet", "vw", "jsonl")
+FORMATS = ("svmlight", "csv", "tsv", "parquet", "vw", "jsonl", "arff")
 
 _ENDINGS = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
     ".parquet": "parquet", ".pq": "parquet", ".vw": "vw", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+    ".arff": "arff",
 }  # fmt: skip
 
 _NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -85,11 +86,13 @@ def _is_record(head: bytes, encoder: Encoder | None) -> bool:
 
 def _by_content(head: bytes) -> str:
     pieces = head.split(b"\n")
-    lines = [line for line in pieces[:-1] or pieces if line.strip() and not line.startswith(b"#")][:20]
+    lines = [line for line in pieces[:-1] or pieces if line.strip() and not line.startswith((b"#", b"%"))][:20]
     if not lines:
         return "csv"
     if lines[0].lstrip().startswith(b"{"):
         return "jsonl"
+    if lines[0].lstrip()[:9].lower() == b"@relation":
+        return "arff"
     if all(_VW.match(line) for line in lines):
         return "vw"
     if all(_SVMLIGHT.match(line) for line in lines) and any(b":" in line for line in lines):
@@ -149,6 +152,7 @@ def make_reader(
     na = na if encoder is None else encoder.na
     dialect = sniff(head, format, header, na=na, complete=source.head_is_all, encoder=encoder)
     if encoder is None:
+        label = dialect.label if label is None else label
         encoder = plan(
             dialect.kinds, label, types, labelled, label_kinds=dialect.label_kinds, idle=dialect.idle, **options
         )

@@ -43,7 +43,7 @@ class Stream:
         The labels in the order of their first occurrence; it grows. `Batch.codes` are indices into it.
     encoder : Encoder
         The encoder that turns records into features.
-    format : {"svmlight", "csv", "tsv", "parquet", "vw", "jsonl"}
+    format : {"svmlight", "csv", "tsv", "parquet", "vw", "jsonl", "arff"}
         The detected or given format.
     holds : bool
         Whether more batches have been read than given.
@@ -268,7 +268,7 @@ def open_stream(
     ----------
     paths : path, or sequence of paths
         Files or glob patterns, read in order as one; "-" is standard input. gzip, zstd, bzip2 and xz are detected automatically.
-    format : {"svmlight", "csv", "tsv", "parquet", "vw", "jsonl"} or None, default=None
+    format : {"svmlight", "csv", "tsv", "parquet", "vw", "jsonl", "arff"} or None, default=None
         None detects it by name and content.
     label : str, int or None, default=None
         The label column, by name or by number from 0. None for the column named label, else target, class or y, else the last.
