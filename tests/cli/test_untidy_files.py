@@ -497,3 +497,17 @@ def test_words_are_weighted_by_default_and_the_model_knows(tmp_path, model):
         call("predict", place, "-", "-s", stdin="win win win free\n").stdout for place in (model, tmp_path / "b.model")
     )
     assert one != two
+
+
+def test_a_column_of_weights_weighs(tmp_path, model):
+    """A row of weight 0 is not learned, and the weights of a table are those of VW text."""
+    rng = random.Random(7)
+    rows = [(round(rng.uniform(-1, 1), 3), rng.choice([0, 1, 3])) for _ in range(100)]
+    path = table(tmp_path / "a.csv", [f"{x},{w},{int(x > 0) if w else int(x < 0)}" for x, w in rows], "x,w,label")
+    text = [f"{int(x > 0) if w else int(x < 0)} {w} | x:{x}" for x, w in rows]
+    options = ["-a", "passive", "--epochs", 3, "--no-standardize"]
+    call("train", path, "-m", model, "--weight", "w", *options)
+    call("train", table(tmp_path / "a.vw", text), "-m", tmp_path / "b.model", *options[:-1])
+    one, two = rb.load(model), rb.load(tmp_path / "b.model")
+    assert np.array_equal(one.coef_, two.coef_)
+    assert one.encoder_.weight == "w"

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from sklearn.feature_extraction.text import CountVectorizer
 
 import rosenblatt
@@ -390,3 +391,29 @@ def test_errors_name_an_option_that_exists(tmp_path):
 def test_a_single_field_has_a_singular_message(tmp_path):
     with pytest.raises(BadData, match="must have 1 field, as the first one has; got 2"):
         list(open_stream(write(tmp_path, "u\nv\nv,w\n"), header=False, labelled=False))
+
+
+def test_a_column_of_weights(tmp_path):
+    """In every format of tables; it is no feature."""
+    rows = [(1.5, 2.0, "a"), (0.5, 0.0, "b"), (3.0, 1.0, "a")]
+    text = "x,w,label\n" + "".join(f"{x},{w},{label}\n" for x, w, label in rows)
+    lines = "".join(json.dumps({"x": x, "w": w, "label": label}) + "\n" for x, w, label in rows)
+    paths = [write(tmp_path, text, "a.csv"), write(tmp_path, lines, "a.jsonl"), tmp_path / "a.parquet"]
+    columns = zip(*rows, strict=True)
+    parquet.write_table(pa.table(dict(zip(["x", "w", "label"], map(list, columns), strict=True))), paths[2])
+    for path in paths:
+        stream = open_stream(path, weight="w")
+        (batch,) = stream
+        assert batch.weights.tolist() == [2.0, 0.0, 1.0]
+        assert list(stream.encoder.columns) == ["x"]
+        again = open_stream(path, encoder=Encoder.from_json(stream.encoder.to_json()))
+        assert next(iter(again)).weights.tolist() == [2.0, 0.0, 1.0]
+        stream.encoder.freeze()
+        assert next(iter(open_stream(path, encoder=stream.encoder, labelled=False))).weights.size == 0
+    for value in ("-1", ""):
+        with pytest.raises(BadData, match="must be a number of at least 0"):
+            rosenblatt.read(write(tmp_path, f"x,w,label\n1,1,a\n2,{value},b\n3,1,a\n", "b.csv"), weight="w")
+    with pytest.raises(BadData, match="'v'"):
+        open_stream(paths[0], weight="v")
+    with pytest.raises(BadData, match="Only tables"):
+        open_stream(write(tmp_path, "1 1:1\n", "a.svm"), weight="w")

@@ -118,6 +118,11 @@ na = click.option(
     multiple=True,
     help="A text that means a missing value, also in the label, where otherwise only an empty field is missing.",
 )
+weight = click.option(
+    "--weight",
+    metavar="COLUMN",
+    help="The column with the weight of each example, a number of at least 0. It is no feature.",
+)
 words = click.option(
     "--words",
     type=click.Choice(["log", "counts"]),

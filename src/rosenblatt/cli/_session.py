@@ -149,7 +149,7 @@ class Session:
                 f"{parameters[changed[0]]!r}. Leave it out, or train a new model."
             )
         given_options = {**options, "words": options["word_weights"]}
-        names = ("label", "bits", "types", "interactions", "na", "words")
+        names = ("label", "bits", "types", "interactions", "na", "words", "weight")
         fixed = [f"--{key}" for key in names if given_options[key]]
         if options["standardize"] is not None:
             fixed.append("--standardize" if options["standardize"] else "--no-standardize")

@@ -43,6 +43,7 @@ from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
 @option.bits
 @option.na
 @option.words
+@option.weight
 @option.one_based
 @option.seed
 @option.as_json
@@ -62,6 +63,7 @@ def stream(
     standardize: bool | None,
     na: tuple[str, ...],
     words: str | None,
+    weight: str | None,
     bits: int | None,
     one_based: bool | None,
     seed: int,
@@ -93,7 +95,7 @@ def stream(
         estimator.encoder_.thaw()
         estimator.encoder_.learned_moments = False
     else:
-        options |= {"na": na, "word_weights": words or "log"}
+        options |= {"na": na, "word_weights": words or "log", "weight": weight}
         estimator = new_learner(algorithm or "averaged-perceptron", parameters, seed)
     if not hasattr(estimator, "_rule") or getattr(type(estimator), "partial_fit", None) is None:
         raise Usage(

@@ -53,6 +53,7 @@ NO_SETTINGS = {
 @option.standardize
 @option.na
 @option.words
+@option.weight
 @option.bits
 @option.one_based
 @option.seed
@@ -95,6 +96,7 @@ def train(
     standardize: bool | None,
     na: tuple[str, ...],
     words: str | None,
+    weight: str | None,
     bits: int | None,
     one_based: bool | None,
     seed: int,
@@ -153,7 +155,7 @@ def train(
             f"--classes is for a new model that is trained in one process; got it with {'--resume' if resume else '--dask'}. "
             "Leave it out."
         )
-    table = {"na": na, "word_weights": words}
+    table: dict[str, Any] = {"na": na, "word_weights": words, "weight": weight}
     if not resume and dask is None and holdout is None and epochs is None and learns_online(algorithm or ALGORITHM):
         holdout, epochs = HELD_OUT, MOST_EPOCHS
     session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout or 0.0, classes=classes)

@@ -259,7 +259,7 @@ class DelimitedReader(TableReader):
         import pyarrow as pa
         import pyarrow.compute
 
-        block, numeric = unit[0], set(self.encoder.number_columns)
+        block, numeric = unit[0], {*self.encoder.number_columns, *([] if self.weight is None else [self.weight])}
         try:
             try:
                 columns, rows = self._read(unit, numeric - set(self.kept))

@@ -68,6 +68,8 @@ class Encoder:
         Whether unknown features are ignored instead of added.
     n_features : int
         Number of features so far (``2**bits`` when hashing).
+    weight : str or None
+        The column of a table with the weights of the examples.
     format, delimiter, header
         The format of the first file, and the dialect of a table in text.
     left_out : dict
@@ -96,6 +98,7 @@ class Encoder:
         self.columns = dict(columns or {})
         self.label = label
         self.label_kind: str | None = None
+        self.weight: str | None = None
         self.header = True
         self.format: str | None = None
         self.delimiter = ","
@@ -261,6 +264,7 @@ class Encoder:
             "columns": [[name, kind] for name, kind in self.columns.items()],
             "label": self.label,
             "label_kind": self.label_kind,
+            "weight": self.weight,
             "header": self.header,
             "format": self.format,
             "delimiter": self.delimiter,
@@ -301,6 +305,7 @@ class Encoder:
             bool(saved["header"]),
             int(saved["width"]),
         )
+        encoder.weight = saved.get("weight")
         encoder.format, encoder.delimiter = saved.get("format"), str(saved.get("delimiter", ","))
         encoder.left_out = {str(name): str(reason) for name, reason in saved.get("left_out", {}).items()}
         encoder.vocabulary = Vocabulary(saved["vocabulary"])

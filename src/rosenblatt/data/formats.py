@@ -116,6 +116,7 @@ def make_reader(
     standardize: bool | None,
     na: Sequence[str] = (),
     word_weights: str = "counts",
+    weight: str | None = None,
 ) -> Reader:
     """Create the reader of a format, with a new encoder from the beginning of the file unless one is given."""
     family = {"svmlight": "numbered", "vw": "named"}.get(format, "table")
@@ -125,7 +126,12 @@ def make_reader(
             f"The model was trained on {words[encoder.family]} and reads such files only; got {format}. Convert the file."
         )
     options: dict[str, Any] = {"bits": bits, "interactions": interactions, "standardize": bool(standardize)}
+    if weight is not None and family != "table":
+        raise BadData(
+            f"Only tables have a column of weights; this is {format}. In VW text write the weight after the label."
+        )
     if family == "table":
+        options["weight"] = weight
         options |= {"standardize": standardize is not False, "word_weights": word_weights, "na": na}
     if format == "svmlight":  # compiled code and its table of shapes are loaded only if needed
         from .svmlight import SvmlightReader

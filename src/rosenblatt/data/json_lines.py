@@ -111,7 +111,12 @@ class JsonReader(TableReader):
         self.buffers.give_back(unit)
         encoder, columns = self.encoder, {}
         label = str(encoder.label) if self.has_label else None
-        for name, kind in [*encoder.columns.items(), *([] if label is None else [(label, encoder.label_kind)])]:
+        weight = [] if self.weight is None else [(self.weight, "number")]
+        for name, kind in [
+            *encoder.columns.items(),
+            *([] if label is None else [(label, encoder.label_kind)]),
+            *weight,
+        ]:
             missing = self.missing if name != label else ["", *encoder.na]
             if name == label:
                 _refuse_lists(records, name)

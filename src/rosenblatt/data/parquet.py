@@ -92,7 +92,7 @@ class ParquetReader(TableReader):
 
         encoder, columns = self.encoder, {}
         kept = {name: unit.column(name).to_pylist() for name in self.kept}
-        needed = {*encoder.columns, *([str(encoder.label)] if self.has_label else [])}
+        needed = {*encoder.columns, *([str(encoder.label)] if self.has_label else []), self.weight}
         for name in self.wanted:
             if name not in needed:
                 continue
@@ -102,7 +102,7 @@ class ParquetReader(TableReader):
                     f"The label {name!r} must be one text or number; got a list. Choose one class for each row, or name another "
                     "column with --label."
                 )
-            numeric = encoder.columns.get(name, encoder.label_kind) == "number"
+            numeric = name == self.weight or encoder.columns.get(name, encoder.label_kind) == "number"
             try:
                 columns[name] = cast_column(column, numeric)
             except pa.ArrowException as error:

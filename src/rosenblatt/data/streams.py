@@ -254,6 +254,7 @@ def open_stream(
     one_based: bool | None = None,
     na: Sequence[str] = (),
     word_weights: str = "counts",
+    weight: str | None = None,
     ahead: float = 0,
     keep: Sequence[str] = (),
     encoder: Encoder | None = None,
@@ -291,6 +292,8 @@ def open_stream(
         Further texts that mean a missing value, also in the label, where otherwise only an empty field is missing.
     word_weights : {"counts", "log"}, default="counts"
         The values of words: how often each occurs; or 1 + log of that, with the words of a row scaled to length 1.
+    weight : str or None, default=None
+        The column of a table with the weights of the examples, numbers of at least 0.
     ahead : float, default=0
         With `standardize`, the number of bytes to keep before the first batch, so that these rows are scaled by the mean and
         deviation of all of them. Later rows, and with 0 all of them, are scaled by those of the rows up to each.
@@ -330,7 +333,7 @@ def open_stream(
         reader = make_reader(
             first, found, Buffers(batch_bytes), encoder,
             label=label, header=header, types=types, labelled=labelled, one_based=one_based,
-            bits=bits, interactions=interactions, standardize=standardize, na=na, word_weights=word_weights,
+            bits=bits, interactions=interactions, standardize=standardize, na=na, word_weights=word_weights, weight=weight,
         )  # fmt: skip
         reader.encoder.format = reader.encoder.format or found
         if keep and reader.encoder.family == "table":

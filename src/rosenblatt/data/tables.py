@@ -66,6 +66,7 @@ def plan(
     types: Mapping[str, str] | None,
     labelled: bool,
     *,
+    weight: str | None = None,
     label_kinds: Mapping[str, str] | None = None,
     idle: Mapping[str, str] | None = None,
     **options: Any,
@@ -76,6 +77,10 @@ def plan(
     out, unless `types` names them, and the reasons.
     """
     chosen = dict(kinds)
+    if weight is not None and weight not in chosen:
+        raise BadData(
+            f"The weight must be one of the columns {_listed(list(kinds))}; got {weight!r}. Choose one of them."
+        )
     for name, kind in (types or {}).items():
         if str(name) not in chosen:
             raise BadData(f"`types` must name columns ({_listed(list(kinds))}); got {name!r}. Check the spelling.")
@@ -84,6 +89,8 @@ def plan(
                 f"The type of column {name!r} must be one of {', '.join(KINDS)}, ignore; got {kind!r}. Choose one of them."
             )
         chosen[str(name)] = kind
+    if weight is not None:
+        chosen[weight] = "ignore"
     used = [name for name, kind in chosen.items() if kind != "ignore"]
     column = choose_label(list(kinds) if label is not None else used, label, labelled)
     label_kind = None
@@ -111,7 +118,11 @@ def plan(
     encoder = Encoder("table", columns=chosen, label=column, **options)
     encoder.label_kind = label_kind
     encoder.left_out = left_out
+    encoder.weight = weight
     return encoder
+
+
+_NO_WEIGHTS = np.zeros(0)
 
 
 class Parsed(NamedTuple):
@@ -124,6 +135,7 @@ class Parsed(NamedTuple):
     lines: int
     tokens: Tokens | None = None
     kept: dict[str, list[Any]] | None = None
+    weights: NDArray[np.float64] = _NO_WEIGHTS
     counted: bool = False  # whether the running moments have the numbers already
 
     @property
@@ -151,8 +163,11 @@ class TableReader:
         self.labels: Any = NumberLabels() if encoder.label_kind == "number" else TextLabels()
         self.has_label = labelled and encoder.label is not None and encoder.label in self.names
         self.kept: list[str] = []
+        self.weight = encoder.weight if labelled and encoder.weight in self.names else None
         self.check_columns(self.names)
         self.wanted = [*encoder.columns, *([str(encoder.label)] if self.has_label else [])]
+        if self.weight is not None:
+            self.wanted = list(dict.fromkeys([*self.wanted, self.weight]))
 
     def keep_columns(self, names: Sequence[str]) -> None:
         """Give these columns as they are, too."""
@@ -196,12 +211,27 @@ class TableReader:
             labels = labels.to_numpy(zero_copy_only=False)
             if np.isinf(labels).any():
                 raise InfiniteNumber(int(np.flatnonzero(np.isinf(labels))[0]), str(encoder.label), np.inf)
-        parsed = Parsed(numbers, texts, None, labels, lines, kept=kept)
+        parsed = Parsed(numbers, texts, None, labels, lines, kept=kept, weights=self._weights(columns))
         if not encoder.in_order or (encoder.dense and encoder.moments is None):
             return self._rows(parsed)
         if encoder.moments is None:
             parsed = parsed._replace(tokens=encoder.tokens_of(numbers, texts))
         return parsed
+
+    def _weights(self, columns: Mapping[str, Any]) -> NDArray[np.float64]:
+        """The weights of the rows, which must be numbers of at least 0; none without a column of weights."""
+        if self.weight is None:
+            return _NO_WEIGHTS
+        weights = columns[self.weight].to_numpy(zero_copy_only=False)
+        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+        if wrong.size:
+            shown = "an empty field" if np.isnan(weights[wrong[0]]) else f"{weights[wrong[0]]:g}"
+            raise BadData(
+                f"The weight of an example, column {self.weight!r}, must be a number of at least 0; got {shown}. Correct it; 1 "
+                "is the weight of an ordinary example."
+            )
+        found: NDArray[np.float64] = np.array(weights, np.float64)
+        return found
 
     def _rows(self, parsed: Parsed) -> Parsed:
         """Encode the columns as features, adding new ones."""
@@ -226,7 +256,7 @@ class TableReader:
             parsed = self._rows(parsed)
         count = parsed.numbers.shape[0]
         codes = np.full(count, -1) if parsed.labels is None else self.labels.codes(parsed.labels)
-        return Batch(parsed.rows, codes, np.zeros(0), None, first_line, parsed.kept)
+        return Batch(parsed.rows, codes, parsed.weights, None, first_line, parsed.kept)
 
 
 class InfiniteNumber(Exception):  # noqa: N818
