@@ -87,7 +87,7 @@ def mistakes_figure(epochs: list[dict[str, Any]]) -> Any:
             marker="o",
             label="held out",
         )
-        axes.legend(frameon=False)
+        axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=2)
     axes.set(xlabel="epoch", ylabel="mistakes, % of the examples")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_ylim(bottom=0)

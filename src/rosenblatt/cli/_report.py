@@ -56,7 +56,7 @@ def _page(session: Session, facts: dict[str, Any], test: Evaluation | None, test
         _learning(session, facts),
     ]
     if result is not None:
-        parts.append(_judgement(result, where, held or test is not None))
+        parts.append(_judgement(result, where, held or test is not None, test is None))
     parts.append(_reasons(session, held))
     if hasattr(session.estimator, "coef_"):
         parts.append(_features(session.estimator))
@@ -125,11 +125,13 @@ def _share(value: float | None) -> str:
     return "" if value is None else f"<td class='n'>{value:.2%}</td>"
 
 
-def _judgement(result: Evaluation, where: str, tested: bool) -> str:
+def _judgement(result: Evaluation, where: str, tested: bool, own: bool) -> str:
     note = "" if tested else " The model was trained on these examples: the accuracy on new ones will be lower."
     pictures = _picture(_pictures.confusion_figure, result) if len(result.labels) <= 40 else ""
     if result.roc_auc is not None:
         pictures += _picture(_pictures.roc_figure, result) + _picture(_pictures.precision_figure, result)
+    if result.judgement is not None and own:
+        note += " The probabilities were fitted on these examples, so they look a little better than they are."
     if result.judgement is not None:
         pictures += _picture(_pictures.reliability_figure, result.judgement)
     return (
