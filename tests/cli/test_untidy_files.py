@@ -511,3 +511,10 @@ def test_a_column_of_weights_weighs(tmp_path, model):
     one, two = rb.load(model), rb.load(tmp_path / "b.model")
     assert np.array_equal(one.coef_, two.coef_)
     assert one.encoder_.weight == "w"
+
+
+def test_a_misspelt_column_is_suggested(tmp_path, model):
+    path = table(tmp_path / "a.csv", [f"{i},{i * 2},{i % 2}" for i in range(30)], "Height,weight,Outcome")
+    for option, meant in ((["--label", "outcom"], "Outcome"), (["--types", "heigt=number"], "Height")):
+        assert f"Did you mean {meant!r}?" in call("train", path, "-m", model, *option, code=2).stderr
+    assert "Did you mean" not in call("train", path, "-m", model, "--label", "zzz", code=2).stderr

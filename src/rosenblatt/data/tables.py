@@ -1,7 +1,8 @@
 """Common parts of CSV, Parquet and JSON lines: columns of numbers, categories and words, and a label column."""
 
+import difflib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,8 +53,16 @@ def choose_label(names: Sequence[str], label: str | int | None, labelled: bool) 
     if not labelled:
         return None
     raise BadData(
-        f"The label must be one of the columns {_listed(names)}, by name or by number from 0; got {label!r}. Choose one of them."
+        f"The label must be one of the columns {_listed(names)}, by name or by number from 0; got {label!r}. "
+        f"{did_you_mean(label, names, 'Choose one of them.')}"
     )
+
+
+def did_you_mean(name: Any, names: Iterable[str], otherwise: str = "Check the spelling.") -> str:
+    """The advice for an unknown name: the most similar known one, if there is one."""
+    by_lower = {one.lower(): one for one in names}
+    similar = difflib.get_close_matches(str(name).lower(), list(by_lower), 1)
+    return f"Did you mean {by_lower[similar[0]]!r}?" if similar else otherwise
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -83,7 +92,9 @@ def plan(
         )
     for name, kind in (types or {}).items():
         if str(name) not in chosen:
-            raise BadData(f"`types` must name columns ({_listed(list(kinds))}); got {name!r}. Check the spelling.")
+            raise BadData(
+                f"`types` must name columns ({_listed(list(kinds))}); got {name!r}. {did_you_mean(name, kinds)}"
+            )
         if kind not in (*KINDS, "ignore"):
             raise BadData(
                 f"The type of column {name!r} must be one of {', '.join(KINDS)}, ignore; got {kind!r}. Choose one of them."
@@ -174,7 +185,8 @@ class TableReader:
         for name in names:
             if name not in self.names:
                 raise BadData(
-                    f"A column to keep must be one of {_listed(self.names)}; got {name!r}. Check the spelling."
+                    f"A column to keep must be one of {_listed(self.names)}; got {name!r}. "
+                    f"{did_you_mean(name, self.names)}"
                 )
         self.kept = list(names)
         self.wanted = list(dict.fromkeys([*self.wanted, *names]))
