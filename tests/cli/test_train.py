@@ -242,7 +242,7 @@ def test_the_report(data, model, tmp_path):
     ):
         assert heading in text
     assert "ROC" in text
-    assert text.count("<svg") == 5
+    assert text.count("<svg") == 7
     assert not re.search(r"""(src|href)\s*=\s*["']https?:""", text)
 
 
