@@ -1,6 +1,7 @@
 """Read and write the models and data files that are named on the command line."""
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -59,7 +60,7 @@ def read_all(paths: Sequence[str], options: dict[str, Any]) -> tuple[Any, Any, l
     from rosenblatt.cli._examples import Examples
     from rosenblatt.learners.perceptron import Perceptron
 
-    stream = open_stream(paths, **options)
+    stream = open_stream(paths, **{"ahead": math.inf, **options})
     model = Perceptron()._new_model(0, np.float64)
     examples = Examples(stream, model, limit=1 << 62)
     block = next(iter(examples.blocks()))

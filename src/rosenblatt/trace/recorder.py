@@ -67,10 +67,12 @@ class Recorder:
             return model
 
         setattr(estimator, "_new_model", new_model)  # noqa: B010
+        # A trace has one step for each example, with the scores of all classes.
+        setattr(estimator, "_is_one_vs_rest", lambda model: False)  # noqa: B010
         try:
             fit()
         finally:
-            del estimator.__dict__["_new_model"]
+            del estimator.__dict__["_new_model"], estimator.__dict__["_is_one_vs_rest"]
         del estimator.model_.__dict__["run"]
         self._end(estimator.model_)
 
