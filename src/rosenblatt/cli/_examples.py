@@ -68,9 +68,7 @@ class Interrupt:
         if frame is not None and frame.f_code is Opened._read_some.__code__:
             raise _Waiting
 
-    def before_end(
-        self, batches: Iterable[Batch], held: Callable[[], bool] = lambda: False
-    ) -> Iterator[Batch]:
+    def before_end(self, batches: Iterable[Batch], held: Callable[[], bool] = lambda: False) -> Iterator[Batch]:
         """Yield the batches of a live source until an interrupt, which also ends the wait for the next batch.
 
         While `held()` is true, there are batches that have been received before.

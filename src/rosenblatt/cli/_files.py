@@ -13,12 +13,19 @@ import click
 from rosenblatt.cli._errors import Usage, writing
 
 
-def load_model(path: str) -> Any:
-    """Load an estimator that can read data files."""
+def load_model(path: str, taggers: bool = False) -> Any:
+    """Load an estimator that can read data files or, if that is allowed, a tagger."""
+    from rosenblatt.cli._sequences import is_tagger
     from rosenblatt.learners._load import load
 
     estimator = load(path)
-    if not hasattr(estimator, "encoder_"):
+    if is_tagger(estimator):
+        if not taggers:
+            raise Usage(
+                f"{path} must be a model of examples; it is a tagger of sentences. Use it with `rosenblatt tag`, `evaluate` or "
+                "`inspect`, or train it with `rosenblatt train --format conll --resume`."
+            )
+    elif not hasattr(estimator, "encoder_"):
         raise Usage(
             f"{path} must be a model of `rosenblatt train`; this one was saved from Python and holds no "
             "description of data files. Train it with `rosenblatt train`, or use rosenblatt.load in Python."

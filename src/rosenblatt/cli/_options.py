@@ -74,7 +74,8 @@ format = click.option(  # noqa: A001
     "--format",
     "-f",
     metavar="FORMAT",
-    help="svmlight, csv, tsv, parquet, vw or jsonl. Default: detected from name and content.",
+    help="svmlight, csv, tsv, parquet, vw or jsonl. Default: detected from name and content. train also "
+    "takes conll: a token on each line with its tag in the last column, and a blank line after each sentence.",
 )
 label = click.option(
     "--label",
@@ -163,15 +164,24 @@ def check_cluster(dask: str | None, shards: int | None, mixing: str | None) -> N
             )
 
 
+def _learner(name: str) -> type[Any]:
+    """The class of a learner of rows, or the tagger."""
+    if name == "sequence-perceptron":
+        from rosenblatt.learners.sequence_perceptron import SequencePerceptron
+
+        return SequencePerceptron
+    from rosenblatt.learners import find
+
+    return find(name)
+
+
 def parsed_settings(settings: Sequence[str], algorithm: str | None = None) -> dict[str, Any]:
     """Parse settings such as ``["C=0.1", "multiclass=ovr"]``; numbers, True, False and None are converted.
 
     If ``"help"`` is among them, print the parameters of the algorithm and stop.
     """
     if "help" in settings and algorithm is not None:
-        from rosenblatt.learners import find
-
-        click.echo((find(algorithm).__doc__ or "").partition("----------\n")[2].partition("\n\n")[0])
+        click.echo((_learner(algorithm).__doc__ or "").partition("----------\n")[2].partition("\n\n")[0])
         raise click.exceptions.Exit
     parameters: dict[str, Any] = {}
     for setting in settings:

@@ -37,9 +37,21 @@ def mistakes_figure(epochs: list[dict[str, Any]]) -> Any:
     """Draw the share of mistakes of each epoch, before learning and on held-out examples."""
     figure, axes = _figure(4.6, 3.4)
     numbers = range(1, len(epochs) + 1)
-    axes.bar(numbers, [_share(epoch, "mistakes", "examples") for epoch in epochs], color=RED, width=0.7, label="while learning")
+    axes.bar(
+        numbers,
+        [_share(epoch, "mistakes", "examples") for epoch in epochs],
+        color=RED,
+        width=0.7,
+        label="while learning",
+    )
     if epochs[0]["held_out"]:
-        axes.plot(numbers, [_share(epoch, "held_out_mistakes", "held_out") for epoch in epochs], color=BLUE, marker="o", label="held out")
+        axes.plot(
+            numbers,
+            [_share(epoch, "held_out_mistakes", "held_out") for epoch in epochs],
+            color=BLUE,
+            marker="o",
+            label="held out",
+        )
         axes.legend(frameon=False)
     axes.set(xlabel="epoch", ylabel="mistakes, % of the examples")
     axes.xaxis.get_major_locator().set_params(integer=True)

@@ -92,7 +92,10 @@ def _summary(facts: dict[str, Any], result: Evaluation | None, where: str) -> st
     if facts.get("held_out_accuracy") is not None:
         best = f" (epoch {facts['best_epoch']})"
         rows.append(
-            ("Held out", f"{facts['held_out_accuracy']:.2%} correct on examples not used for training, with the saved model{best}")
+            (
+                "Held out",
+                f"{facts['held_out_accuracy']:.2%} correct on examples not used for training, with the saved model{best}",
+            )
         )
     table = "".join(f"<tr><th>{name}</th><td>{_text(value)}</td></tr>" for name, value in rows)
     big = "" if result is None else f"<p><span class='big'>{result.accuracy:.2%}</span> correct on {_text(where)}</p>"

@@ -30,17 +30,29 @@ def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
     """Make a learner by its name and check its parameters."""
     learner = find(algorithm)
     known = declarations(learner)
-    for name in parameters:
-        if name not in known:
-            raise Usage(
-                f"--set must name a parameter of {learner.__name__} ({', '.join(known)}); got {name!r}. Check the spelling."
-            )
     if (weight := parameters.get("class_weight")) not in (None, "balanced"):
         raise Usage(
             f"--set class_weight must be balanced or None; got {weight!r}. To weight single examples, use VW text."
         )
     if "random_state" in known:
         parameters = {"random_state": seed, **parameters}
+    return _checked(learner, parameters)
+
+
+def new_tagger(parameters: dict[str, Any]) -> Any:
+    """Make a tagger and check its parameters."""
+    from rosenblatt.learners.sequence_perceptron import SequencePerceptron
+
+    return _checked(SequencePerceptron, parameters)
+
+
+def _checked(learner: type[Any], parameters: dict[str, Any]) -> Any:
+    known = declarations(learner)
+    for name in parameters:
+        if name not in known:
+            raise Usage(
+                f"--set must name a parameter of {learner.__name__} ({', '.join(known)}); got {name!r}. Check the spelling."
+            )
     estimator = learner(**parameters)
     estimator._check_parameters()
     return estimator

@@ -18,16 +18,21 @@ from rosenblatt.cli._errors import Usage
     help="Show the weights of this feature instead; can be given several times.",
 )
 @option.as_json
-def inspect(model: str, top: int, feature: tuple[str, ...], json: bool) -> None:
+@click.pass_context
+def inspect(context: click.Context, model: str, top: int, feature: tuple[str, ...], json: bool) -> None:
     """Show the largest weights of a model for each class, its parameters and its training data.
 
     For example:
       rosenblatt inspect spam.model --top 10
       rosenblatt inspect spam.model --feature free --feature meeting
     """
-    from rosenblatt.cli import _files
+    from rosenblatt.cli import _files, _sequences
 
-    estimator = _files.load_model(model)
+    estimator = _files.load_model(model, taggers=True)
+    if _sequences.is_tagger(estimator):
+        _sequences.refuse(context, {"model", "top", "json"})
+        _sequences.inspect(estimator, model, top, json)
+        return
     facts = describe(estimator, model)
     named: dict[str, Any] = {}
     if feature:

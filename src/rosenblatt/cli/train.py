@@ -119,6 +119,7 @@ def train(
       rosenblatt train messages.tsv -m spam.model --label 0 --test new.tsv --report spam.html
       rosenblatt train 'day-*.svm.gz' -m big.model -a passive-aggressive --set C=0.1 --epochs 1 --bits 22
       rosenblatt train 'data/*.svm' -m big.model --dask tcp://10.0.0.1:8786
+      rosenblatt train tagged.conll -m tagger.model --format conll
     """
     from rosenblatt.cli._examples import MANY
     from rosenblatt.cli._session import Session, learns_online
@@ -129,6 +130,13 @@ def train(
     check_output(model, report)
     if report is not None and PurePath(report).suffix.lower() not in ("", ".html", ".htm"):
         raise Usage(f"--report writes an HTML page, whose name ends with .html; got {report}. Change the ending.")
+    if format == "conll":
+        from rosenblatt.cli import _sequences
+
+        parameters = option.parsed_settings(settings, "sequence-perceptron")
+        epochs = _epochs(parameters, epochs)
+        _sequences.train(context, data, model, algorithm, epochs, parameters, seed, shuffle, test, resume, json, quiet)
+        return
     if test is not None:
         expand(test)
     option.check_cluster(dask, shards, mixing)
@@ -269,7 +277,9 @@ def _print(facts: dict[str, Any], evaluation: Any) -> None:
     if "training_accuracy" in facts:
         lines.append(f"training   {facts['training_accuracy']:.2%} right on the training data, with the saved model")
     elif done and facts["epochs"][0]["examples"]:
-        lines.append(f"at first   {facts['epochs'][0]['accuracy']:.2%} right in the first epoch, before learning each example")
+        lines.append(
+            f"at first   {facts['epochs'][0]['accuracy']:.2%} right in the first epoch, before learning each example"
+        )
     lines.append(f"model      {facts['model']}")
     click.echo("\n".join(lines))
     if evaluation is not None:

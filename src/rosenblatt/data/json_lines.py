@@ -60,7 +60,9 @@ def sniff_json(head: bytes, na: Sequence[str] = (), complete: bool = False) -> d
             values.setdefault(name, []).append(value)
     kinds = {name: _kind(found, [*MISSING, *na]) for name, found in values.items()}
     label_kinds = {name: _kind(found, ["", *na]) for name, found in values.items()}
-    samples = {name: [_text(value) or "" for value in found] for name, found in values.items() if len(found) == len(records)}
+    samples = {
+        name: [_text(value) or "" for value in found] for name, found in values.items() if len(found) == len(records)
+    }
     return {"kinds": kinds, "label_kinds": label_kinds, "idle": idle_columns(samples, kinds, None, complete)}
 
 

@@ -210,7 +210,8 @@ class Opened:
             return self._readinto(view)
         except EOFError:
             raise BadData(
-                f"The {self.compression} file must be complete; it ends in the middle. Copy or download it again.", self.name
+                f"The {self.compression} file must be complete; it ends in the middle. Copy or download it again.",
+                self.name,
             ) from None
         except (OSError, zlib.error, lzma.LZMAError) as error:
             raise BadData(

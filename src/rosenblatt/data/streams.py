@@ -348,7 +348,9 @@ def _as_array(labels: list[Any], codes: Any) -> Any:
 def _warn_of_left_out(source: Stream) -> None:
     if source.encoder.left_out:
         listed = "; ".join(f"{name!r} {reason}" for name, reason in source.encoder.left_out.items())
-        warnings.warn(f"Columns that say nothing were left out: {listed}. To use one, name its type in `types`.", stacklevel=3)
+        warnings.warn(
+            f"Columns that say nothing were left out: {listed}. To use one, name its type in `types`.", stacklevel=3
+        )
 
 
 def read(path: Paths, **options: Any) -> tuple[Any, Any]:
