@@ -337,7 +337,7 @@ def sequences():
                 model.start_,
             )
     lists = [[[f"word={word}", f"suffix={word[-1]}"] for word in sentence] for sentence in sentences]
-    model = rb.SequencePerceptron(max_iter=2).fit(lists, tags)
+    model = rb.SequencePerceptron(templates=None, max_iter=2).fit(lists, tags)
     yield "sequences of lists", model.predict(lists), [model.learn_one(x, y) for x, y in zip(lists, tags, strict=True)]
 
 

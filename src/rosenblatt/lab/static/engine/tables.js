@@ -1,11 +1,25 @@
 // A run as a table, as CSV and as a Python script, in the words of `rosenblatt.trace`.
 
-import {number, python, repr} from "./text.js";
+import {number as plain, python, repr} from "./text.js";
 
 /** @typedef {import("./trace.js").Trace} Trace */
 /** @typedef {import("./trace.js").Step} Step */
 
 const WIDEST = 12;
+
+/** A number; 0 for what rounding leaves of a sum that is 0, of terms of this size. @param {number} value @param {number} [size] */
+const number = (value, size = 0) => Math.abs(value) <= 1e-14 * size ? "0" : plain(value);
+
+/** The largest value of each weight in the run. @param {Trace} run @returns {number[][]} */
+function sizesOf(run) {
+  const sizes = run.start.map(row => Array.from(row, Math.abs));
+  for (const step of run.steps) {
+    const change = run.kind === "dual" || !step.moves ? updateOf(step) : step.moves.map(move => Array.from(exampleOf(run, step), value => move * value));
+    for (const rows of [step.after, change]) rows.forEach((row, k) => row.forEach((value, j) => { sizes[k][j] = Math.max(sizes[k][j], Math.abs(value)); }));
+  }
+  return sizes;
+}
+
 /** @type {Record<string, string>} */
 const HEADINGS = {step: "step", weights: "weights", score: "score", correct: "correct?", update: "update", average: "average", survived: "survived", pocket: "mistakes of the pocket"};
 
@@ -13,11 +27,11 @@ const HEADINGS = {step: "step", weights: "weights", score: "score", correct: "co
 export const columnsOf = algorithm => ["step", "weights", "score", "correct", "update",
   .../** @type {Record<string, string[]>} */ ({voted: ["survived"], averaged: ["average"], pocket: ["pocket"]})[algorithm] ?? []];
 
-/** @param {ArrayLike<number>} values */
-function vector(values) {
-  const all = Array.from(values);
-  if (all.length <= WIDEST) return `[${all.map(value => number(value)).join(", ")}]`;
-  return `[${all.slice(0, WIDEST - 2).map(value => number(value)).join(", ")}, … ${all.length - WIDEST + 1} more …, ${number(all[all.length - 1])}]`;
+/** @param {ArrayLike<number>} values @param {number[]} [sizes] */
+function vector(values, sizes) {
+  const all = Array.from(values, (value, j) => number(value, sizes?.[j]));
+  if (all.length <= WIDEST) return `[${all.join(", ")}]`;
+  return `[${all.slice(0, WIDEST - 2).join(", ")}, … ${all.length - WIDEST + 1} more …, ${all[all.length - 1]}]`;
 }
 
 /** The example of a step, the bias feature first; for a kernel run its kernel values. @param {Trace} run @param {Step} step */
@@ -32,25 +46,27 @@ const namesOf = run => run.kind === "committee" ? run.start.map((_, k) => `w${k 
 /** @param {Trace} run @param {string[]} lines */
 const named = (run, lines) => run.start.length > 1 ? lines.map((line, k) => `${namesOf(run)[k]}: ${line}`) : lines;
 
-/** @param {Trace} run @param {number[][]} weights */
-const matrix = (run, weights) => named(run, weights.map(vector));
+/** @param {Trace} run @param {number[][]} weights @param {number[][]} sizes */
+const matrix = (run, weights, sizes) => named(run, weights.map((row, k) => vector(row, sizes[k])));
 
-/** @param {Trace} run @param {number[]} weights @param {number[]} x */
-function products(run, weights, x) {
-  const used = weights.map((w, j) => [w, x[j]]).filter(([w]) => run.kind !== "dual" || w !== 0);
-  const factors = used.length ? used.map(([w, v]) => [number(w), number(v)]) : [["0", "0"]];
+/** @param {Trace} run @param {number[]} weights @param {number[]} x @param {number[]} sizes */
+function products(run, weights, x, sizes) {
+  const used = Array.from(weights, (w, j) => [w, x[j], sizes[j]]).filter(([w]) => run.kind !== "dual" || w !== 0);
+  const factors = used.length ? used.map(([w, v, size]) => [number(w, size), number(v)]) : [["0", "0"]];
   return factors.map(([w, v]) => v.startsWith("-") ? `${w}·(${v})` : `${w}·${v}`).join(" + ");
 }
 
-/** @param {Trace} run @param {Step} step */
-function score(run, step) {
+/** @param {Trace} run @param {Step} step @param {number[][]} sizes */
+function score(run, step, sizes) {
   if (step.example === null) {
     const missed = (step.missed ?? []).map(k => k + 1);
     return [`wrong: ${missed.slice(0, WIDEST).join(", ") || "none"}${missed.length > WIDEST ? `, … ${missed.length - WIDEST} more` : ""}`];
   }
   const x = exampleOf(run, step);
-  return named(run, /** @type {number[]} */ (step.scores).map((value, k) =>
-    x.length <= WIDEST ? `${products(run, step.before[k], x)} = ${number(value)}` : number(value)));
+  return named(run, /** @type {number[]} */ (step.scores).map((value, k) => {
+    const shown = number(value, sizes[k].reduce((sum, size, j) => sum + size * Math.abs(x[j]), 0));
+    return x.length <= WIDEST ? `${products(run, step.before[k], x, sizes[k])} = ${shown}` : shown;
+  }));
 }
 
 /** @param {Trace} run @param {number} move @param {Step} step */
@@ -64,23 +80,24 @@ function moveText(run, move, step) {
 /** @param {Step} step */
 const updateOf = step => step.after.map((row, k) => Array.from(row, (value, j) => value - step.before[k][j] + 0));
 
-/** @param {Trace} run @param {Step} step */
-function update(run, step) {
+/** @param {Trace} run @param {Step} step @param {number[][]} sizes */
+function update(run, step, sizes) {
   if (!step.moved) return ["none"];
-  const lines = step.moves ? step.moves.map(move => moveText(run, move, step)) : updateOf(step).map(row => row.some(Boolean) ? `+ ${vector(row)}` : "");
+  const lines = step.moves ? step.moves.map(move => moveText(run, move, step)) : updateOf(step).map((row, k) => row.some(Boolean) ? `+ ${vector(row, sizes[k])}` : "");
   return named(run, lines).filter((_, k) => lines[k]);
 }
 
 /** @param {Trace} run @param {string[]} columns @returns {{headings: string[], rows: string[][][]}} */
 export function grid(run, columns) {
+  const sizes = sizesOf(run);
   /** @type {Record<string, (step: Step) => string[]>} */
   const cells = {
-    step: step => [String(step.number)], weights: step => matrix(run, step.before), score: step => score(run, step),
-    correct: step => [step.correct ? "yes" : "no"], update: step => update(run, step), average: step => step.average ? matrix(run, step.average) : [""],
+    step: step => [String(step.number)], weights: step => matrix(run, step.before, sizes), score: step => score(run, step, sizes),
+    correct: step => [step.correct ? "yes" : "no"], update: step => update(run, step, sizes), average: step => step.average ? matrix(run, step.average, sizes) : [""],
     survived: step => [step.survived === null ? "" : number(step.survived)], pocket: step => [step.pocket === null ? "" : number(step.pocket)],
   };
   const rows = run.steps.map(step => columns.map(column => cells[column](step))), last = run.steps.at(-1);
-  if (last) rows.push(columns.map(column => column === "step" ? [String(last.number + 1)] : column === "weights" ? matrix(run, last.after) : [""]));
+  if (last) rows.push(columns.map(column => column === "step" ? [String(last.number + 1)] : column === "weights" ? matrix(run, last.after, sizes) : [""]));
   return {headings: columns.map(column => HEADINGS[column]), rows};
 }
 
