@@ -10,12 +10,20 @@ from rosenblatt.cli._errors import Usage
 from rosenblatt.learners import names
 
 
+class _Command(click.Command):
+    """A command that remembers its arguments as they were typed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["typed"] = list(args)
+        return super().parse_args(ctx, args)
+
+
 def command(name: str | None = None, **attributes: Any) -> Callable[[Callable[..., None]], Any]:
     """Make a command of a function, as `click.command` does; in the help the lines of examples stay as they are."""
 
     def decorate(function: Callable[..., None]) -> Any:
         text = inspect.cleandoc(function.__doc__ or "").replace("\nFor example:\n", "\n\b\nFor example:\n")
-        decorator: Any = click.command(name, help=text, **attributes)
+        decorator: Any = click.command(name, **{"cls": _Command, "help": text, **attributes})
         return decorator(function)
 
     return decorate
@@ -34,7 +42,8 @@ data_files = click.argument(
     nargs=-1,
     required=True,
     metavar="DATA...",
-    help="Files or patterns: svmlight, CSV, TSV, Parquet, VW text or JSON lines, plain, gzip or zstd; - is standard input.",
+    help="Files or patterns: svmlight, CSV, TSV, Parquet, VW text or JSON lines, plain or compressed with gzip, zstd, bzip2 or xz; "
+    "- is standard input.",
 )
 model_file = click.argument("model", type=FILE, metavar="MODEL", help="A model file.")
 algorithm = click.option(
@@ -72,7 +81,7 @@ label = click.option(
     "--label",
     "-l",
     metavar="COLUMN",
-    help="The column of the label: its name, or its number from 0. Default: label, target, class or y, else the last column.",
+    help="The column of the label: its name, or its number from 0. Default: label, else target, class or y, else the last column.",
 )
 header = click.option(
     "--header/--no-header",
@@ -99,7 +108,21 @@ interactions = click.option(
     help="Also use the products of two columns as features; separate several by commas.",
 )
 standardize = click.option(
-    "--standardize", is_flag=True, help="Scale numbers to mean 0 and standard deviation 1, with running estimates."
+    "--standardize/--no-standardize",
+    default=None,
+    help="Scale the number columns of tables to mean 0 and standard deviation 1. Default: yes in train, stream and compare.",
+)
+na = click.option(
+    "--na",
+    metavar="TEXT",
+    multiple=True,
+    help="A text that means a missing value, also in the label, where otherwise only an empty field is missing.",
+)
+words = click.option(
+    "--words",
+    type=click.Choice(["log", "counts"]),
+    help="The values of words: 1 + log of how often each occurs, all words of an example scaled to length 1; or how often each "
+    "occurs. Default: log.",
 )
 one_based = click.option(
     "--one-based/--zero-based",
@@ -218,7 +241,7 @@ def _parts(texts: Sequence[str]) -> list[str]:
 
 def stream_options(
     format: str | None, label: str | None, header: bool | None, bits: int | None, types: Sequence[str],  # noqa: A002
-    interactions: Sequence[str], standardize: bool, one_based: bool | None, threads: int | None,
+    interactions: Sequence[str], standardize: bool | None, one_based: bool | None, threads: int | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Convert the options of a command to those of `open_stream`."""
     pairs = []

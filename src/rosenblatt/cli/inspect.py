@@ -43,6 +43,8 @@ def inspect(context: click.Context, model: str, top: int, feature: tuple[str, ..
     if json:
         _files.emit(facts)
         return
+    for run in facts.get("runs", [])[1 if len(facts.get("runs", [])) < 2 else 0 :]:
+        click.echo(f"{'run':<11} {run['date'] or 'unknown date'}, {run['examples']:,} examples: {run['command'] or ''}")
     for key in ("algorithm", "parameters", "trained on", "examples", "mistakes", "updates", "features", "written by"):
         if key in facts:
             click.echo(f"{key:<11} {_shown(facts[key])}")
@@ -84,7 +86,10 @@ def describe(estimator: Any, path: str) -> dict[str, Any]:
     }
     training = getattr(estimator, "training_", None)
     if training:
-        facts["trained on"] = [name for name, _ in training["data"]]
+        runs = training.get("runs", [{"data": training["data"]}])
+        facts["trained on"] = list(dict.fromkeys(name for run in runs for name, _ in run["data"]))
+        if "runs" in training:
+            facts["runs"] = runs
         facts["examples"] = (training["run"]["done"] or [training["run"]["current"]])[0]["examples"]
     return facts
 

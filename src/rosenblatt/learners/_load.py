@@ -131,7 +131,7 @@ def _read_only(saved: Saved) -> type[Any]:
         "fit": refuse,
         "partial_fit": refuse,
         "learn_one": refuse,
-        "_check_parameters": lambda self: None,
+        "_check_parameters": lambda self, *names: None,
         "_model_class": _ReadOnlyModel,
     }
     made = types.new_class(

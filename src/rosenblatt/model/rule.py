@@ -130,6 +130,12 @@ class Memory:
         """A copy for more weight vectors or features. Two classes share one weight vector; with a third each has its own."""
         return self
 
+    def take_class(self, k: int, part: Any) -> None:
+        """Take over the extra state of a binary model as that of class k."""
+
+    def stretch(self, factors: NDArray[np.float64]) -> None:
+        """Multiply the sums of each class over its run by a factor."""
+
     def content(self, features: int) -> Arrays:
         """The arrays to store in a file, without unused capacity."""
         return ()
@@ -177,6 +183,15 @@ class ScaleFactors(Memory):
                 after[1] = before[0]
         return new
 
+    def take_class(self, k: int, part: "ScaleFactors") -> None:
+        """Take over the scale and the sums of a binary model."""
+        for mine, theirs in zip(self.others, part.others, strict=True):
+            mine[k] = theirs[0]
+
+    def stretch(self, factors: NDArray[np.float64]) -> None:
+        """Multiply the totals of the scales by a factor for each class."""
+        self.total *= factors
+
     def content(self, features: int) -> Arrays:
         """The arrays to store in a file."""
         return self.others
@@ -218,6 +233,10 @@ class DiagonalVariances(Memory):
             new.sigma[: self.sigma.size, :2] = self.sigma[:, None]
             new.bias[:2] = self.bias
         return new
+
+    def take_class(self, k: int, part: "DiagonalVariances") -> None:
+        """Take over the variances of a binary model."""
+        self.sigma[: part.sigma.size, k], self.bias[k] = part.sigma, part.bias[0]
 
     def content(self, features: int) -> Arrays:
         """The variances of weights and biases."""
@@ -268,6 +287,10 @@ class FullVariances(Memory):
         if have == 1 < vectors:
             new.sigma[1, :size, :size] = self.sigma[0]
         return new
+
+    def take_class(self, k: int, part: "FullVariances") -> None:
+        """Take over the matrix of a binary model."""
+        self.sigma[k] = part.sigma[0]
 
     def content(self, features: int) -> Arrays:
         """The matrices."""
