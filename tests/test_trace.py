@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import rosenblatt
+from rosenblatt import ParallelPerceptron
 from rosenblatt.learners.kernel_perceptron import KernelPerceptron
 from rosenblatt.trace import Trace, trace
 
@@ -536,11 +537,6 @@ def test_rules_that_add_more_than_a_multiple_of_the_example(algorithm, y):
     assert run.to_text().count("+ [") >= moved
 
 
-def test_a_parallel_perceptron_has_no_trace():
-    with pytest.raises(ValueError, match="a committee of perceptrons"):
-        trace(TABLE["X"], TABLE["y"], algorithm="ParallelPerceptron")
-
-
 # --- ties, rounding and angles ----------------------------------------------------------------------------------------
 
 
@@ -607,3 +603,19 @@ def test_the_angles_of_a_run():
     assert kernel[-1].cos_x is None
     assert kernel[-1].cos_u == pytest.approx(1), "the comparator of a kernel run is its last w"
     assert trace(**XOR)[0].cos_u is None
+def test_a_committee_is_traced_perceptron_by_perceptron():
+    X, y = [[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, -1, -1, 1]
+    run = trace(X, y, "parallel", max_iter=30, limit=None, eta=0.05, random_state=2)
+    model = ParallelPerceptron(max_iter=30, shuffle=False, tol=None, eta=0.05, random_state=2).fit(X, y)
+    assert run.kind == "committee"
+    assert np.array_equal(run.weights, np.column_stack([model.intercept_, model.coef_]))
+    assert np.array_equal(run[-1].after, run.weights)
+    for step in run:
+        assert np.allclose(step.scores, step.before @ step.x)
+        majority = 1 if (step.scores >= 0).sum() > 2 else -1
+        assert step.predicted == majority
+        assert step.correct == (majority == step.label)
+    assert "w5: [" in run.to_text()
+    assert "before:w3:x1" in run.to_csv()
+    with pytest.raises(ValueError, match="random"):
+        trace(X, y, "parallel", init=[0, 0, 0])

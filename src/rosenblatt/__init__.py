@@ -15,6 +15,7 @@ _HOME = {
     "Certificate": "theory",
     "Client": "serve.client",
     "SequencePerceptron": "learners.sequence_perceptron",
+    "ServiceError": "serve.client",
     "Trace": "trace",
     "certify": "theory",
     "load": "learners._load",

@@ -128,6 +128,8 @@ def train(
     from rosenblatt.training.evaluation import describe_strangers
 
     check_output(model, report)
+    if report is not None and PurePath(report).suffix.lower() not in ("", ".html", ".htm"):
+        raise Usage(f"--report writes an HTML page, whose name ends with .html; got {report}. Change the ending.")
     if format == "conll":
         from rosenblatt.cli import _sequences
 
@@ -135,8 +137,6 @@ def train(
         epochs = _epochs(parameters, epochs)
         _sequences.train(context, data, model, algorithm, epochs, parameters, seed, shuffle, test, resume, json, quiet)
         return
-    if report is not None and PurePath(report).suffix.lower() not in ("", ".html", ".htm"):
-        raise Usage(f"--report writes an HTML page, whose name ends with .html; got {report}. Change the ending.")
     if test is not None:
         expand(test)
     option.check_cluster(dask, shards, mixing)

@@ -226,8 +226,8 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         classes, codes = _encode_labels(labels)
         if classes.size < 2:
             raise ValueError(
-                f"The labels of {type(self).__name__} must hold at least 2 classes; got 1 class, {classes[0]!r}. Check that y "
-                "is the label column, or use partial_fit for a stream whose classes come one by one."
+                f"The labels of {type(self).__name__} must hold at least 2 classes; got 1 class, {classes.tolist()[0]!r}. "
+                "Check that y is the label column, or use partial_fit for a stream whose classes come one by one."
             )
         if positive_first(classes, self.positive, type(self).__name__):
             classes, codes = classes[::-1], 1 - codes

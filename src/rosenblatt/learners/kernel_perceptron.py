@@ -179,7 +179,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         classes = np.array(ordered(unique_labels(y), self.positive, type(self).__name__))
         if len(classes) < 2:
             raise ValueError(
-                f"y of KernelPerceptron must hold at least 2 classes to fit; got 1 class, {classes[0]!r}. "
+                f"y of KernelPerceptron must hold at least 2 classes to fit; got 1 class, {classes.tolist()[0]!r}. "
                 "Use partial_fit with `classes` for a stream that has only one class so far."
             )
         weight = not_negative(_check_sample_weight(sample_weight, X, dtype=np.float64))

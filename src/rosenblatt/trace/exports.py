@@ -72,7 +72,7 @@ def _array(values: Any) -> Any:
 
 def _records(trace: "Trace") -> list[dict[str, Any]]:
     """One flat record for each step, all with the same columns."""
-    vectors = [""] if len(trace.start) == 1 else [f"{label}:" for label in trace.classes]
+    vectors = [""] if len(trace.start) == 1 else [f"{name}:" for name in trace.vector_names]
     records = []
     for step in trace.steps:
         record: dict[str, Any] = {"step": step.number, "epoch": step.epoch}

@@ -41,8 +41,8 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"The labels of a kernel run must hold at least 2 classes; got 1 class, {classes[0]!r}. Check that y is the label "
-            "column."
+            f"The labels of a kernel run must hold at least 2 classes; got 1 class, {classes.tolist()[0]!r}. Check that y is the "
+            "label column."
         )
     if positive_first(classes, estimator.positive, "trace"):
         classes, codes = classes[::-1], 1 - codes

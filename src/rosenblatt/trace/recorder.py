@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.state import since
 from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.model.committee import Committee
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.scores import wrong
@@ -115,7 +116,8 @@ class Recorder:
             self._record(model, int(one[0]), int(y[one[0]]), x, moves, not made.mistakes)
 
     def _record(self, model: Model, row: int, true: int, x: Floats, moves: Floats | None, correct: bool) -> None:
-        before, scores = self._weights, model.state.scores.copy()
+        before, decided = self._weights, model.state.scores.copy()
+        scores = model.memory.arrays["own"].copy() if isinstance(model, Committee) else decided
         if moves is None or moves.any():
             self._updates += 1
             self._weights = weights_of(model)
@@ -128,7 +130,7 @@ class Recorder:
                 example=row + 1,
                 x=x,
                 label=model.classes[true],
-                predicted=model._decide(scores, len(model.classes)),
+                predicted=model._decide(decided, len(model.classes)),
                 scores=scores,
                 correct=correct,
                 before=before,

@@ -18,7 +18,8 @@ Floats = NDArray[np.float64]
 class Step:
     """One visit to one example; in a batch run one epoch.
 
-    Weights have one row for each weight vector (one for two classes, else one for each class), the bias first.
+    Weights have one row for each weight vector (one for two classes, else one for each class; of a committee one for each of its
+    perceptrons), the bias first.
 
     Attributes
     ----------
@@ -160,8 +161,8 @@ class Trace:
         the pocket algorithm).
     steps : tuple of Step
         The steps that were kept: all, or a sample of long runs.
-    kind : {"weights", "logarithms", "dual"}
-        What the updates are added to.
+    kind : {"weights", "logarithms", "committee", "dual"}
+        What the updates are added to. In a committee these are the weights of several perceptrons that vote.
     comparator : Comparator or None
         The separator of the squeeze.
     formula : str
@@ -191,6 +192,13 @@ class Trace:
     bound: float | None = None
     survivors: tuple[Survivor, ...] = ()
     note: str = ""
+
+    @property
+    def vector_names(self) -> tuple[str, ...]:
+        """A name for each weight vector: that of its class; in a committee "w1", "w2" and so on."""
+        if self.kind == "committee":
+            return tuple(f"w{number}" for number in range(1, len(self.start) + 1))
+        return tuple(map(str, self.classes))
 
     def __len__(self) -> int:
         return len(self.steps)

@@ -94,7 +94,7 @@ class _Cells:
         """Put the class in front of each line, if there are more than two."""
         if not self.many:
             return lines
-        return [f"{label}: {line}" for label, line in zip(self.trace.classes, lines, strict=True)]
+        return [f"{label}: {line}" for label, line in zip(self.trace.vector_names, lines, strict=True)]
 
     def matrix(self, weights: "Floats | None") -> Lines:
         if weights is None:
