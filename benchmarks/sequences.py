@@ -53,9 +53,11 @@ def sets(options: Options, *names: str) -> Iterator[tuple[str, str, str, Any, An
     """Name, title, templates, and training and test data."""
     for name in names:
         if options.data is not None and (options.data / "sequences" / name).exists():
-            X, y = read(options.data, name, "train", "dev")
+            (X, y), (X_test, y_test) = read(options.data, name, "train", "dev"), read(options.data, name, "test")
+            if SETS[name][1] == "words":
+                X, X_test = ([[t if isinstance(t, str) else t[0] for t in s] for s in part] for part in (X, X_test))
             size = options.size(len(X))
-            yield name, *SETS[name], X[:size], y[:size], *read(options.data, name, "test")
+            yield name, *SETS[name], X[:size], y[:size], X_test, y_test
 
 
 # ---- the same features in Python, as users of CRFsuite write them ----
