@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, core, files, machines, page, peers, proofs, scaling
+from . import commands, core, files, machines, page, peers, proofs, scaling, sequences
 from .harness import Options, Row, environment, show, write
 
 GROUPS = {
@@ -20,6 +20,7 @@ GROUPS = {
     "commands": commands.BENCHMARKS,
     "proofs": proofs.BENCHMARKS,
     "scaling": scaling.BENCHMARKS,
+    "sequences": sequences.BENCHMARKS,
 }
 BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.items()}
 

@@ -35,7 +35,7 @@ SOURCES = Path(rosenblatt.__file__).parent
 
 PACKAGES = (
     "rosenblatt", "numpy", "scipy", "numba", "scikit-learn", "pyarrow", "river", "vowpalwabbit", "liblinear-official", "dask",
-    "dask-ml", "pandas", "threadpoolctl",
+    "dask-ml", "pandas", "threadpoolctl", "python-crfsuite", "nltk",
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ TITLES = {
     "commands": "Whole commands",
     "proofs": "Certificates",
     "scaling": "On a Dask cluster",
+    "sequences": "Taggers of sequences",
 }
 EDGE = 0.05
 """Ratios this close to 1 count as equal."""

@@ -330,11 +330,16 @@ def sequences():
     for rule in ("perceptron", "passive-aggressive", "arow"):
         for readout in ("last", "average"):
             model = rb.SequencePerceptron(rule=rule, readout=readout, max_iter=3, random_state=0).fit(sentences, tags)
+            trace = model.trace(sentences[0])
+            batch, truth = model._encode(model._chain, sentences, tags)
             yield (
                 f"sequences {rule} {readout}",
                 model.predict(sentences),
                 model.transitions_,
                 model.start_,
+                trace.emissions,
+                trace.best,
+                model._chain.margins(batch, truth),
             )
     lists = [[[f"word={word}", f"suffix={word[-1]}"] for word in sentence] for sentence in sentences]
     model = rb.SequencePerceptron(templates=None, max_iter=2).fit(lists, tags)

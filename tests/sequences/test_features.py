@@ -294,3 +294,16 @@ def test_scikit_learn_can_clone_and_search():
     assert clone(model).get_params() == model.get_params()
     with pytest.raises(ValueError, match="rule"):
         SequencePerceptron(rule="crf").fit([["a"]], [["X"]])
+
+
+def test_the_benchmark_gives_its_peers_the_same_features():
+    sequences = pytest.importorskip("benchmarks.sequences", reason="needs the benchmarks' folder")
+    words = [["The", "well-known", "U.S.", "1868"], ["x"], ["aaAAA-11"]]
+    for templates, columns, function, X in (
+        (WORDS, ["word"], sequences.word_features, words),
+        (WORDS_AND_POS, ["word", "pos"], sequences.chunk_features, [[(word, word[:1]) for word in s] for s in words]),
+    ):
+        for sentence in X:
+            assert function(sentence) == [
+                python_features(templates, sentence, t, columns) for t in range(len(sentence))
+            ]

@@ -243,3 +243,28 @@ def test_explain_adds_up_to_the_score_of_a_token():
                 assert others == pytest.approx(
                     score(w, x, tags) - sum(value for _, value in model.explain(x, position)), abs=1e-9
                 )
+
+
+@pytest.mark.parametrize("readout", ["last", "average"])
+def test_a_trace_has_the_scores_of_all_beginnings_and_the_update(readout):
+    X, y = sentences(4)
+    model = SequencePerceptron(templates=None, readout=readout, max_iter=2).fit(X, y)
+    before, w = model.state_features(), weights_of(model)
+    wrong = 0
+    for x, tags in zip(*sentences(5), strict=True):
+        trace = model.trace(x, tags)
+        assert trace.predicted == model.predict_one(x)
+        for t in range(len(x)):
+            beginnings = [list(p) for p in itertools.product(trace.classes, repeat=t + 1)]
+            for k, tag in enumerate(trace.classes):
+                best = max(score(w, x[: t + 1], p) for p in beginnings if p[-1] == tag)
+                assert trace.best[t, k] == pytest.approx(best, abs=1e-9)
+        change = difference(x, tags, trace.predicted)
+        assert len(trace.update) == len(change)
+        assert {
+            (tag, name): amount for name, tag, amount in trace.update if name.startswith("f") and name != "first token"
+        } == {key: value for key, value in change.items() if key[1]}
+        wrong += bool(change)
+        assert trace.to_markdown().count("\n| ") == len(x)
+    assert wrong > 3
+    assert model.state_features() == before

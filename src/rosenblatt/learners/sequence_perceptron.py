@@ -39,6 +39,7 @@ from rosenblatt.sequences.certificate import SequenceCertificate
 from rosenblatt.sequences.encoding import Batch, Numbers, check_sentences
 from rosenblatt.sequences.model import GROWTH, MISTAKES, RADIUS, STEPS, UPDATES, SequenceModel
 from rosenblatt.sequences.templates import Templates, parse
+from rosenblatt.sequences.trace import SentenceTrace, trace_sentence
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import run_epochs
 from rosenblatt.training.schedule import Schedule, VisitingOrder
@@ -438,6 +439,25 @@ class SequencePerceptron(Declared, BaseEstimator):
             after = guesses[position + 1]
             found[f"before {chain.tags[after]}"] = float(transitions[number + 1, after])
         return sorted(found.items(), key=lambda item: -abs(item[1]))
+
+    def trace(self, x: Any, y: Any = None) -> SentenceTrace:
+        """Show how one sentence is tagged, and what the perceptron would learn from it. The model does not change.
+
+        Parameters
+        ----------
+        x : list of tokens
+            The sentence.
+        y : list of str, default=None
+            Its true tags.
+
+        Returns
+        -------
+        SentenceTrace
+            The table of Viterbi's algorithm, with `to_text` and `to_markdown`.
+        """
+        if y is not None:
+            _checked_tags([x], [y])
+        return trace_sentence(self._fitted(), x, y, self.readout == "average")
 
     @property
     def certificate_(self) -> SequenceCertificate:

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -222,6 +223,8 @@ def check_sentences(X: Any) -> None:
             f"X must be a list of sentences, each a list of tokens; got {type(X).__name__}. For one sentence use predict_one."
         )
     for sentence in X:
+        if type(sentence) is list:
+            continue
         if isinstance(sentence, str | bytes | Mapping) or not hasattr(sentence, "__len__"):
             raise ValueError(
                 f"A sentence must be a list of tokens; got {str(sentence)[:60]!r}. Split it into words, or pass a list of "
@@ -307,11 +310,10 @@ def split_columns(tokens: list[Any], columns: tuple[str, ...]) -> list[Sequence[
     if len(columns) == 1 and kinds == {str}:
         return [tokens]
     if str not in kinds and not any(issubclass(kind, Mapping) for kind in kinds):
-        try:
-            found: list[Sequence[str]] = list(zip(*tokens, strict=True))
-            if len(found) == len(columns):
-                return found
-        except (ValueError, TypeError):
+        try:  # `zip(*tokens)` makes an object for each token, which starts the garbage collector again and again
+            if set(map(len, tokens)) == {len(columns)}:
+                return [list(map(operator.itemgetter(k), tokens)) for k in range(len(columns))]
+        except (TypeError, KeyError, IndexError):
             pass
     many = len(columns)
     wrong = next(

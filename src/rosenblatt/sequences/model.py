@@ -174,7 +174,8 @@ class SequenceModel:
 
     def average(self) -> None:
         """Compute the averaged weights, which makes later predictions faster and changes none of them."""
-        self._averaged = int(self.counts[SENTENCES]), float(self.counts[SENTENCES]) * self.w - self.u
+        if self._averaged is None or self._averaged[0] != self.counts[SENTENCES]:
+            self._averaged = int(self.counts[SENTENCES]), float(self.counts[SENTENCES]) * self.w - self.u
 
     def weights(self, average: bool) -> Floats:
         """The weights of all rows and tags."""
