@@ -238,8 +238,9 @@ class OnlineParameters:
     )
     positive: Any = parameter(
         None,
-        "The class with the label +1 of two classes: it becomes `classes_[1]`. None takes the second class in sorted order, and "
-        "+ of labels such as - and +. Name one of the two classes.",
+        "The class with the label +1 of two classes inside the rule: the class that a score of 0 predicts. None takes the second "
+        "class in sorted order, and + of labels such as - and +. `classes_`, `coef_` and the scores stay in sorted order. Name one "
+        "of the two classes.",
         other=("label", lambda value: isinstance(value, str | numbers.Real)), none=True, fit_only=True,
     )  # fmt: skip
     verbose: int = whole(0, "1 prints a line for each epoch. 0 prints nothing.", least=0, fit_only=True)

@@ -6,6 +6,8 @@ import types
 import warnings
 from typing import Any
 
+import numpy as np
+
 from rosenblatt import model_file
 from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.estimators.parameters import OnlineParameters
@@ -154,6 +156,8 @@ def _estimator(saved: Saved, learner: type[Any], kernel: Any) -> Any:
         classes = getattr(estimator, "classes_", None)
         if len(classes if classes is not None else ()) != core.n_classes:
             raise BadModel("its classes do not fit its weights")
+        if "_arrived" not in saved.fitted:  # in older files `classes_` was in that order
+            estimator._arrived, estimator.classes_ = classes, np.sort(classes)
         estimator._model, features = core, estimator.n_features_in_
     else:
         estimator._check_parameters()

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rosenblatt.model.scores import positive_first
+
 from .proof import find_comparator
 from .recorder import BatchRecorder, Recorder, readout_of
 from .sampling import Sample
@@ -136,6 +138,8 @@ def trace(
     estimator = learner(**settings)
     full_X, full_y, weight = with_all_classes(X, labels, classes)
     coef, intercept = split_init(init, X.shape[1], len(np.unique(full_y)), fit_intercept)
+    if positive_first(np.unique(full_y), positive):  # `fit` takes the weights of the second class in sorted order
+        coef, intercept = (None if part is None else -part for part in (coef, intercept))
 
     known = weight is None or classes is None  # classes without an example have no margin
     has_proof = name in MISTAKE_DRIVEN and known and estimator.class_weight is None
