@@ -1,6 +1,10 @@
 """What users of scikit-learn take for granted: sorted classes, the types of labels, weights that can be assigned, warnings."""
 
+import subprocess
+import sys
+import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -195,3 +199,39 @@ def test_scikit_learn_agrees_on_sparse_rows_without_a_bias():
     settings = {"shuffle": False, "fit_intercept": False, "tol": None, "max_iter": 5}
     theirs = ScikitPerceptron(**settings).fit(csr(X), y)
     assert np.array_equal(theirs.coef_, rb.Perceptron(multiclass="ovr", **settings).fit(csr(X), y).coef_)
+
+
+# ---- installation and threads ----
+
+
+def test_a_plain_installation_can_import_every_name(monkeypatch):
+    """Without httpx, which the clients of the service need, the star leaves them out; by name they say what is missing."""
+    code = (
+        "import sys; sys.modules['httpx'] = None\n"
+        "import importlib.util as util; find = util.find_spec\n"
+        "util.find_spec = lambda name, *more: None if name == 'httpx' else find(name, *more)\n"
+        "from rosenblatt import *\n"
+        "Perceptron, certify, load; assert 'Client' not in globals()\n"
+        "import rosenblatt\n"
+        "try: rosenblatt.Client\n"
+        "except ImportError: print('said')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "said\n", done.stderr
+
+
+def test_step_functions_are_compiled_by_one_thread_at_a_time(monkeypatch):
+    inside, most = [], []
+
+    def slow(step):
+        inside.append(step)
+        most.append(len(inside))
+        time.sleep(0.02)
+        inside.pop()
+        return 0
+
+    monkeypatch.setattr("rosenblatt.model.rule.step_address", slow)
+    rules = [rb.Perceptron()._rule() for _ in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda rule: rule.address(), rules))
+    assert max(most) == 1

@@ -3,6 +3,7 @@
 import importlib
 import sys
 import types
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from rosenblatt._version import __version__ as __version__
@@ -27,6 +28,10 @@ _HOME = {
 """Public names that are not learners, each with its module. The learners are found by their files."""
 
 
+_NEEDS = {"AsyncClient": "httpx", "Client": "httpx"}
+"""Public names that need a package which a plain installation does not have."""
+
+
 class _Package(types.ModuleType):
     """Type of the package. It keeps `rosenblatt.trace` the function, also after the import of the folder of the same name."""
 
@@ -48,8 +53,8 @@ def _homes() -> dict[str, str]:
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, which keeps the import of the package fast."""
-    if name == "__all__":
-        return sorted(_homes())
+    if name == "__all__":  # without names that need a package of an extra that is not installed
+        return sorted(name for name in _homes() if name not in _NEEDS or find_spec(_NEEDS[name]) is not None)
     # All learners begin with a capital letter; for other names, such as subpackages, no learner files are read.
     home = _HOME.get(name) or (_homes().get(name) if name[:1].isupper() else None)
     if home is None:

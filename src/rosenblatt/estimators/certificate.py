@@ -106,8 +106,9 @@ def warn_of_last_epoch(estimator: Any) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     warnings.warn(
-        f"{type(estimator).__name__} stopped after max_iter={estimator.max_iter} epochs, before {estimator.n_iter_no_change} epochs "
-        "without improvement could end training. Raise max_iter, or set tol=None to train for that many epochs without this warning.",
+        f"{type(estimator).__name__} stopped after max_iter={estimator.max_iter} epochs, before {estimator.n_iter_no_change} "
+        "epochs without improvement could end training. Raise max_iter, or set tol=None to train for that many epochs without "
+        "this warning.",
         ConvergenceWarning,
         stacklevel=level_of_user(),
     )

@@ -29,9 +29,9 @@ class Exports:
     def to_sklearn(self) -> Any:
         """Return a fitted `sklearn.linear_model.SGDClassifier` with the same weights, classes and predictions.
 
-        At a score of exactly 0 scikit-learn predicts the first of two classes and this library the one that is +1 in its rule, which
-        is the second unless `positive`, the labels + and -, or a stream say otherwise. There the intercept is raised by the
-        smallest possible amount, so that both predict the second. Ties of many classes may differ after a stream.
+        At a score of exactly 0 scikit-learn predicts the first of two classes and this library the one that is +1 in its rule:
+        the second, unless `positive` or a stream has made it the first. For the second the intercept is raised by the smallest
+        possible amount, so that both predict it. Ties of many classes may differ after a stream.
 
         Returns
         -------
@@ -89,7 +89,7 @@ class Exports:
         ]
         if classes.size > 2 and order is None:
             nodes.append(helper.make_node("ArgMax", ["scores"], ["chosen"], axis=1, keepdims=0))
-        elif classes.size > 2:  # of tied classes the one that came first is predicted
+        elif classes.size > 2 and order is not None:  # of tied classes the one that came first is predicted
             constants.append(numpy_helper.from_array(np.argsort(order).astype(np.int64), "places"))
             nodes += [
                 helper.make_node("Gather", ["scores", "places"], ["arrived"], axis=1),

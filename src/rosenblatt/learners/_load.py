@@ -157,7 +157,7 @@ def _estimator(saved: Saved, learner: type[Any], kernel: Any) -> Any:
         if len(classes if classes is not None else ()) != core.n_classes:
             raise BadModel("its classes do not fit its weights")
         if "_arrived" not in saved.fitted:  # in older files `classes_` was in that order
-            estimator._arrived, estimator.classes_ = classes, np.sort(classes)
+            estimator._arrived, estimator.classes_ = classes, np.sort(np.asarray(classes))
         estimator._model, features = core, estimator.n_features_in_
     else:
         estimator._check_parameters()

@@ -94,6 +94,8 @@ class Certificate:
         Whether there is a bias feature.
     proof : Proof or None
         The exact numbers and the data.
+    limit : str or None
+        The limit that ended the search before it had the answer: "max_steps", "max_seconds" or "exact arithmetic".
     """
 
     status: Literal["separable", "inseparable", "undecided"]
@@ -106,6 +108,7 @@ class Certificate:
     classes: NDArray[Any]
     fit_intercept: bool
     proof: Proof | None = field(repr=False)
+    limit: str | None = None
 
     def verify(self, X: Any = None, y: Any = None) -> bool:
         """Check every claim again in exact integer arithmetic.
@@ -191,6 +194,9 @@ class Certificate:
                 f"  margin    {lower:.6g} to {upper:.6g}",
                 "  proof     none: neither a separator nor a combination was found",
             ]
+        if self.limit is not None:
+            advice = "; raise it for a full answer" if self.limit.startswith("max") else ""
+            lines.append(f"  stopped   by the limit of {self.limit}{advice}")
         return "\n".join(lines)
 
 
@@ -277,7 +283,7 @@ def inseparable(
     )
 
 
-def undecided(problem: Problem, rows: Integers, shares: tuple[int, ...]) -> Certificate:
+def undecided(problem: Problem, rows: Integers, shares: tuple[int, ...], limit: str | None = None) -> Certificate:
     """Make the certificate of an undecided problem, with the known bounds."""
     proof = Proof(problem, None, rows, shares)
     radius = exact.root_above(exact.largest_square(problem))
@@ -292,4 +298,5 @@ def undecided(problem: Problem, rows: Integers, shares: tuple[int, ...]) -> Cert
         problem.classes,
         problem.fit_intercept,
         proof,
+        limit,
     )
