@@ -48,7 +48,7 @@ minimums: pyproject.toml tools/minimums.py  ## the tests of the library with the
 	@.minimums/bin/python -m pip --disable-pip-version-check --quiet --quiet install --constraint .minimums/constraints.txt \
 		--editable '.[rules,onnx]' 'hypothesis>=6.100' 'pytest>=8.3' 'pandas==2.2.2' 'polars==1.0.0'
 	@.minimums/bin/python -m pytest -o addopts= -q $(or $(ARGS),tests/test_drop_in.py tests/test_one_vs_rest.py \
-		tests/test_every_learner.py tests/test_labels.py tests/test_rules.py tests/test_rows.py tests/test_exports.py tests/theory)
+		tests/test_every_learner.py tests/test_labels.py tests/test_rules.py tests/test_rows.py tests/theory)
 
 fast: $(VENV)/.dev  ## the quick tests, with a tenth of the random examples, in under a minute
 	@ROSENBLATT_TESTS=fast $(BIN)/pytest $(PROCESSES) -n 2 -m "not slow" $(ARGS)

@@ -74,7 +74,8 @@ def test_top_k_accuracy_calibration_and_exports_after_a_stream():
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_an_exported_graph_predicts_the_same_at_ties(classes):
-    reference = pytest.importorskip("onnx.reference")
+    from onnx import reference
+
     X, y = blobs(40, 3, classes)
     y = classes - 1 - y
     model = rb.Perceptron(fit_intercept=False).partial_fit(X[np.argsort(-y)], np.sort(y)[::-1])

@@ -252,6 +252,11 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         """Run the epochs of `fit`; one-vs-rest runs those of each class for itself."""
         schedule, seed = Schedule.of(self, seed=0, holdout=0.0), getattr(self, "random_state", 0)
         held_out = self._held_out(block.codes) if getattr(self, "early_stopping", False) else None
+        if held_out is not None and block.weights.size and not block.weights[held_out].any():
+            raise ValueError(
+                "The sample weights for the validation set must not all be 0, because they decide when to stop; got only zeros. "
+                "Try another random_state, or turn early_stopping off."
+            )
         if not self._is_one_vs_rest(model):
             passes = BlockPasses(
                 model, lambda: (block,), VisitingOrder(schedule.shuffle, seed), schedule, held_out=held_out

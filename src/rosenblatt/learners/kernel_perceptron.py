@@ -250,8 +250,11 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         if not hasattr(self, "_model"):
             return None
         self._check_parameters("readout")
-        row = self._row(x, self._vocabulary, False)
-        return self._labels(self._model.decide(Block.of(row), self.readout, self.normalize))[0]
+        return self._labels(self._decide_one(x))[0]
+
+    def _decide_one(self, x: Any) -> Floats:
+        """The scores of one example, in the order in which the classes came."""
+        return self._model.decide(Block.of(self._row(x, self._vocabulary, False)), self.readout, self.normalize)
 
     def _learn(self, X: Any, y: Array, weight: Floats, classes: Array | None, first: bool) -> None:
         known: Array = np.asarray([]) if first else self._arrived
