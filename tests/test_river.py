@@ -28,7 +28,7 @@ def test_it_learns_what_the_learner_learns(name):
     for x, y in datasets.Phishing().take(200):
         assert ours.predict_one(x) == plain.predict_one(x)
         shares = ours.predict_proba_one(x)
-        if shares:
+        if ours.predict_one(x) is not None and len(shares) > 1:
             assert max(shares, key=shares.get) == ours.predict_one(x)
             assert sum(shares.values()) == pytest.approx(1.0)
         assert ours.learn_one(x, y) is None

@@ -1,7 +1,8 @@
 """A plugin of pytest that puts our classes in the place of scikit-learn's: ``pytest -p tests.foreign.plugin --pyargs …``.
 
-`Perceptron` is taken as it is. The others have parameters with other names, which the classes here translate; a setting that has no
-translation, such as the hinge loss with a penalty, is taken by the learner that is closest, so that the test shows what differs.
+`Perceptron` is taken with one class against the rest. The others have parameters with other names, which the classes here
+translate; a setting that has no translation, such as the hinge loss with a penalty, is taken by the learner that is closest, so
+that the test shows what differs.
 """
 
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -22,13 +22,13 @@ def test_only_the_listed_tests_fail(module, tmp_path):
     report = tmp_path / "report.xml"
     done = subprocess.run(
         [
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=no", "-c", str(HERE / "settings.ini"),
-            "--rootdir", str(HERE.parent.parent), "-p", "tests.foreign.plugin", "-k", OTHERS, f"--junitxml={report}",
+            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=no",
+            "-c", str(HERE / "settings.ini"), "--rootdir", str(HERE.parent.parent), "-p", "tests.foreign.plugin", "-k", OTHERS, f"--junitxml={report}",
             "--pyargs", f"sklearn.linear_model.tests.{module}",
         ],
         cwd=HERE.parent.parent, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    cases = list(ElementTree.parse(report).iter("testcase"))
+    cases = list(ET.parse(report).iter("testcase"))
     assert len(cases) >= 6, done.stdout + done.stderr
     failed = {
         case.attrib["name"].partition("[")[0]

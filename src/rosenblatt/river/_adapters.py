@@ -56,7 +56,9 @@ class Adapter(Classifier):
         """Scores of one example as shares that sum to 1, the softmax of the scores. They rank, but they are not calibrated."""
         names, scores = self._scores(x)
         if len(names) < 2:
-            return dict.fromkeys(names, 1.0)
+            # river expects both truth values of a classifier for two classes, also before they have been seen.
+            both = not self._multiclass and set(names) <= {False, True}
+            return {False: 0.5, True: 0.5} if both else dict.fromkeys(names, 1.0)
         powers = [math.exp(score - max(scores)) for score in scores]
         total = sum(powers)
         shares = {name: power / total for name, power in zip(names, powers, strict=True)}
