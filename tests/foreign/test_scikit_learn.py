@@ -23,7 +23,8 @@ def test_only_the_listed_tests_fail(module, tmp_path):
     done = subprocess.run(
         [
             sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=no",
-            "-c", str(HERE / "settings.ini"), "--rootdir", str(HERE.parent.parent), "-p", "tests.foreign.plugin", "-k", OTHERS, f"--junitxml={report}",
+            "-c", str(HERE / "settings.ini"), "--rootdir", str(HERE.parent.parent),
+            "-p", "tests.foreign.plugin", "-k", OTHERS, f"--junitxml={report}",
             "--pyargs", f"sklearn.linear_model.tests.{module}",
         ],
         cwd=HERE.parent.parent, capture_output=True, text=True, check=False,

@@ -14,6 +14,9 @@ from rosenblatt.cli import _options as option
     metavar="S",
     help="Time limit; what is not proved by then is undecided.",
 )
+@click.option(
+    "--geometric", is_flag=True, help="The largest distance of the nearest example from the hyperplane, as in an SVM."
+)
 @option.positive
 @option.label
 @option.format
@@ -26,6 +29,7 @@ def certify(
     data: tuple[str, ...],
     intercept: bool,
     max_seconds: float | None,
+    geometric: bool,
     positive: str | None,
     label: str | None,
     format: str | None,  # noqa: A002
@@ -39,6 +43,7 @@ def certify(
 
     For example:
       rosenblatt certify sonar.csv
+      rosenblatt certify sonar.csv --geometric
       rosenblatt certify mushrooms.svm --json
     """
     from rosenblatt.cli import _files
@@ -49,7 +54,13 @@ def certify(
     X, y, _ = _files.read_all(data, options)
     with Counter("certifying") as counter:
         certificate = decide(
-            X, y, fit_intercept=intercept, positive=positive, max_seconds=max_seconds, progress=counter.show
+            X,
+            y,
+            fit_intercept=intercept,
+            geometric=geometric,
+            positive=positive,
+            max_seconds=max_seconds,
+            progress=counter.show,
         )
     verified = certificate.verify()
     if not json:
@@ -62,6 +73,7 @@ def certify(
             "status": certificate.status,
             "problem": certificate.problem,
             "examples": len(y),
+            "geometric": certificate.geometric,
             "margin": [lower, upper if upper < float("inf") else None],
             "radius": certificate.radius,
             "mistake_bound": bound if bound is not None and bound < float("inf") else None,

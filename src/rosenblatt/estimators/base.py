@@ -226,10 +226,10 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         classes, codes = _encode_labels(labels)
         if classes.size < 2:
             raise ValueError(
-                f"The labels of {type(self).__name__} must hold at least 2 classes; got 1 class, {classes[0]!r}. Check that y "
-                "is the label column, or use partial_fit for a stream whose classes come one by one."
+                f"The labels of {type(self).__name__} must hold at least 2 classes; got 1 class, {classes.tolist()[0]!r}. "
+                "Check that y is the label column, or use partial_fit for a stream whose classes come one by one."
             )
-        if positive_first(classes, self.positive):
+        if positive_first(classes, self.positive, type(self).__name__):
             classes, codes = classes[::-1], 1 - codes
         table = Table(X)
         factors = None
@@ -405,8 +405,8 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         model = self._new_model(table.shape[1], table.dtype) if first else self.model_
         if first:
             if classes is not None:
-                model.add_class(*ordered(np.unique(np.asarray(classes)).tolist(), self.positive))
-            self._check_positive_of_stream(model)
+                model.add_class(*ordered(np.unique(classes).tolist(), self.positive, type(self).__name__))
+            self._check_positive_of_stream(len(model.classes))
             self._check_can_move(model)
         elif classes is not None and set(np.asarray(classes).tolist()) != set(model.classes):
             raise ValueError(
@@ -425,13 +425,6 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
             raise ValueError(
                 f"class_weight of {type(self).__name__} must be a dict or None on a stream; got {self.class_weight!r}. The "
                 "balance of a stream is not known in advance: pass the weights, for instance computed on a sample."
-            )
-
-    def _check_positive_of_stream(self, model: Model) -> None:
-        if self.positive is not None and len(model.classes) < 2:
-            raise ValueError(
-                f"`positive` of {type(self).__name__} must be None on a stream whose two classes are not known in advance; got "
-                f"{self.positive!r}. Pass `classes` to the first call of partial_fit."
             )
 
     def _importance(self, label: Any) -> float:
@@ -461,7 +454,7 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         if model is None:
             self._check_parameters()
             model = self._new_model(None, np.float64)
-            self._check_positive_of_stream(model)
+            self._check_positive_of_stream(0)
             self._check_can_move(model)
         guess = model.learn_one(x, y, sample_weight)
         if self.__dict__.get("n_features_in_") != model.n_features:

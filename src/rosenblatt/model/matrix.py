@@ -112,6 +112,16 @@ class Table:
             return np.ascontiguousarray(self.rows[rows], dtype=self.dtype)
         return self.as_scipy()[rows]
 
+    def some(self, rows: Indices) -> "Table":
+        """A table of some of the rows."""
+        if not self.sparse:
+            return Table.of_rows(np.ascontiguousarray(self.rows[rows], dtype=self.dtype), self.shape[1])
+        starts = self.rows.indptr[rows]
+        counts = self.rows.indptr[rows + 1] - starts
+        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        places = np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])
+        return Table.of_rows(CSR(indptr, self.rows.indices[places], self.rows.values[places]), self.shape[1])
+
     def as_scipy(self) -> Any:
         """The sparse rows as a scipy CSR array, without a copy."""
         from scipy.sparse import csr_array
