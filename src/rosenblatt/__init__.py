@@ -30,8 +30,8 @@ _HOME = {
 """Public names that are not learners of rows, each with its module. Those learners are found by their files."""
 
 
-_NEEDS = {"AsyncClient": "httpx", "Client": "httpx"}
-"""Public names that need a package which a plain installation does not have."""
+_NEEDS = {"serve.client": "httpx"}
+"""Modules of public names that need a package which a plain installation does not have."""
 
 
 class _Package(types.ModuleType):
@@ -56,7 +56,8 @@ def _homes() -> dict[str, str]:
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, which keeps the import of the package fast."""
     if name == "__all__":  # without names that need a package of an extra that is not installed
-        return sorted(name for name in _homes() if name not in _NEEDS or find_spec(_NEEDS[name]) is not None)
+        absent = {home for home, package in _NEEDS.items() if find_spec(package) is None}
+        return sorted(name for name, home in _homes().items() if home not in absent)
     # All learners begin with a capital letter; for other names, such as subpackages, no learner files are read.
     home = _HOME.get(name) or (_homes().get(name) if name[:1].isupper() else None)
     if home is None:

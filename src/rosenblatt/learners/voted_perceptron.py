@@ -66,14 +66,14 @@ class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0,
         """Number of examples for which each weight vector was in use: the initial one, then the one after each mistake."""
         return self._updates("survived_").survived(float(self.model_.state.counters.age))
 
-    @property  # type: ignore[override]
+    @property  # type: ignore[misc]
     def coef_(self) -> NDArray[Any]:
         """Not available: a vote of many weight vectors has no single one."""
         raise AttributeError(
             "VotedPerceptron has no `coef_`: compute its weight vectors from `support_` and `dual_coef_`"
         )
 
-    @property  # type: ignore[override]
+    @property  # type: ignore[misc]
     def intercept_(self) -> NDArray[np.float64]:
         """Not available, like `coef_`."""
         raise AttributeError("VotedPerceptron has no `intercept_`: see `support_` and `dual_coef_`")

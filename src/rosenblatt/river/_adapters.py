@@ -27,7 +27,7 @@ class Adapter(Classifier):
         """Checks of river that do not hold: a committee draws starting weights for features in their order of arrival."""
         return {"check_shuffle_features_no_impact"} if self._learner.__name__ == "ParallelPerceptron" else set()
 
-    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:  # type: ignore[override]
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn one example.
 
         Parameters
@@ -48,11 +48,11 @@ class Adapter(Classifier):
                 f"The weight of an example must be 1 for {type(self).__name__}; got {w!r}. Leave it out, or use AROW."
             )
 
-    def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:  # type: ignore[override]
+    def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
         """Predict the class of one example; None before the first label."""
         return self._model.predict_one(x)
 
-    def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]
+    def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Scores of one example as shares that sum to 1, the softmax of the scores. They rank, but they are not calibrated."""
         names, scores = self._scores(x)
         if len(names) < 2:
@@ -99,7 +99,8 @@ def adapt(learner: type[Any]) -> type[Adapter]:
     class
         A classifier of river with the parameters of the learner that matter on a stream.
     """
-    if not (isinstance(learner, type) and callable(getattr(learner, "learn_one", None))):
+    given: Any = learner
+    if not (isinstance(given, type) and callable(getattr(given, "learn_one", None))):
         raise ValueError(
             f"`learner` of adapt must be a class with `learn_one`; got {learner!r}. Pass the class, not an estimator."
         )

@@ -28,7 +28,6 @@ class Clock:
         self._end = math.inf if max_seconds is None else self._began + max_seconds
         self._report = report
 
-    @property
     def over(self) -> bool:
         """Whether the time has passed."""
         return time.monotonic() >= self._end

@@ -69,7 +69,7 @@ def nearest_hulls(
         gap = float(scores[new[0][0]] - scores[new[0][1]])
         if gap / length > best_margin:
             best_margin, best = gap / length, point.point
-        if gap >= (1.0 - tol) * length**2 or clock.over:
+        if gap >= (1.0 - tol) * length**2 or clock.over():
             break
         pairs = corral + [pair for pair in new if pair not in corral and scores[pair[0]] - scores[pair[1]] < length**2]
     corral, weights = found

@@ -96,7 +96,7 @@ def nearest_point(problem: Problem, tol: float | None, max_steps: int, clock: Cl
         again = lowest > 0.9 * square and row in corral.rows[: corral.size]
         if again or lowest >= square - 1e-14 * corral.scale * length:
             return result("optimal")
-        if clock.over:
+        if clock.over():
             return result("out of time")
         clock.note(step, corral.size)
         if step >= max_steps or corral.size >= LARGEST_CORRAL:

@@ -186,7 +186,7 @@ def nearest_point_exactly(
         if product > 0 and (tol is None or product >= (1 - slack) * _reach(scaled, numbers[0], separator)):
             return ExactPoint(rows, combination, separator, True)
         clock.note(0, len(numbers))
-        if row in numbers or work > max_work or clock.over:
+        if row in numbers or work > max_work or clock.over():
             return ExactPoint(rows, combination, separator, row in numbers)
         numbers.append(row)
         vectors = integer_rows(problem, np.array(numbers), scaled.rows, scaled.columns)

@@ -205,22 +205,22 @@ def _decide(scaled: Scaled, max_steps: int, clock: Clock) -> Certificate | tuple
         approximately = vanishing_combination(scaled.problem, corral)
         if approximately is not None:
             return inseparable(original, corral, None, _spread(scaled, corral, approximately))
-        if clock.over:
+        if clock.over():
             return _given_up(scaled, corral, point.weights, "max_seconds")
         shares = null_combination(integer_rows(original, corral, scaled.rows, np.zeros_like(scaled.columns)))
         if shares is not None:
             return inseparable(original, corral, scaled.unscaled_shares(corral, shares))
-        if len(corral) ** 3 <= STATUS_WORK and not clock.over:
+        if len(corral) ** 3 <= STATUS_WORK and not clock.over():
             exactly = nearest_point_exactly(scaled, corral, point.weights, None, STATUS_WORK, clock)
             if exactly.separator is None:
                 return inseparable(original, exactly.rows, exactly.weights)
             if exactly.finished:
                 return _rounded(scaled, exactly.separator)
             return undecided(
-                original, exactly.rows, exactly.weights, "max_seconds" if clock.over else "exact arithmetic"
+                original, exactly.rows, exactly.weights, "max_seconds" if clock.over() else "exact arithmetic"
             )
     limits = {"out of steps": "max_steps", "out of time": "max_seconds"}
-    otherwise = "max_seconds" if clock.over else "exact arithmetic"
+    otherwise = "max_seconds" if clock.over() else "exact arithmetic"
     return _given_up(scaled, corral, point.weights, limits.get(point.reason, otherwise))
 
 
@@ -271,7 +271,7 @@ def _with_margin(
         certificate = separable(problem, weights, rows, shares, lower)
         if _closed(certificate, tol):
             return certificate
-        if clock.over:
+        if clock.over():
             return replace(certificate, limit="max_seconds")
         if len(rows) ** 3 > MARGIN_WORK:
             return certificate
@@ -293,7 +293,7 @@ def _with_geometric_margin(
     lower, best = max((proof.lower(), proof.weights) for proof in proofs)
     assert best is not None
     certificate = separable(problem, best, rows, shares, lower, True)
-    if tol is not None and clock.over and not _closed(certificate, tol):
+    if tol is not None and clock.over() and not _closed(certificate, tol):
         return replace(certificate, limit="max_seconds")
     return certificate
 
