@@ -27,10 +27,10 @@ PROCESSES := --maxschedchunk 4
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test fast lint docs bench build clean
+.PHONY: help demo test minimums fast lint docs bench build clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.base  ## train on real mails, show the model and its proofs, and write a report
 	@$(BIN)/rosenblatt demo $(ARGS)
@@ -41,6 +41,14 @@ test: $(VENV)/.dev  ## all tests; as root on Debian, installs Chromium and Postg
 		DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet chromium postgresql >/dev/null; } || true
 	@$(BIN)/python -m rosenblatt.aot || true
 	@$(BIN)/pytest $(PROCESSES) -n 3 $(ARGS)
+
+minimums: pyproject.toml tools/minimums.py  ## the tests of the library with the oldest version of every dependency
+	@test -n "$(PYTHON)" && $(PYTHON) -m venv --clear .minimums
+	@$(PYTHON) tools/minimums.py rules onnx > .minimums/constraints.txt
+	@.minimums/bin/python -m pip --disable-pip-version-check --quiet --quiet install --constraint .minimums/constraints.txt \
+		--editable '.[rules,onnx]' 'hypothesis>=6.100' 'pytest>=8.3' 'pandas==2.2.2' 'polars==1.0.0'
+	@.minimums/bin/python -m pytest -o addopts= -q $(or $(ARGS),tests/test_drop_in.py tests/test_one_vs_rest.py \
+		tests/test_every_learner.py tests/test_labels.py tests/test_rules.py tests/test_rows.py tests/theory)
 
 fast: $(VENV)/.dev  ## the quick tests, with a tenth of the random examples, in under a minute
 	@ROSENBLATT_TESTS=fast $(BIN)/pytest $(PROCESSES) -n 2 -m "not slow" $(ARGS)
@@ -65,7 +73,7 @@ build: $(VENV)/.build  ## wheel and source distribution, in dist, each tested in
 	@$(BIN)/python tools/check_distribution.py dist $(ARGS)
 
 clean:  ## remove all generated files and .venv
-	rm -rf $(VENV) build dist rosenblatt-demo docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .minimums build dist rosenblatt-demo docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests tools benchmarks docs examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The environment of each target: made once, and again when pyproject.toml changes.

@@ -499,20 +499,21 @@ def _describe(learner: str, case: Case, model: Any, X_new: Any, exact: bool) -> 
     tidy = _same if exact or learner not in ("Winnow", "ParallelPerceptron") else _rounded
     if learner == "KernelPerceptron":
         if exact or _scores_are_exact(learner, case):
-            result["weights"] = _hash(model.support_, model.dual_coef_)
+            result["weights"] = _hash(model.support_, model._model.dual().T)
         else:
             result["support"] = _hash(model.support_)
     elif learner in ("VotedPerceptron", "Voting"):
         result["weights"] = _hash(*_votes(model)) if learner == "VotedPerceptron" else None
     else:
-        result["weights"] = _hash(tidy(model.coef_), tidy(model.intercept_))
+        result["weights"] = _hash(*map(tidy, model.model_.coef()))
     if case.how == "dicts":
         result["predictions"] = _hash_labels([_plain(model.predict_one(x)) for x in X_new])
     else:
         if exact or not (learner == "VotedPerceptron" and case.data.startswith("noise")):
             result["predictions"] = _hash_labels(model.predict(X_new).tolist())
         if exact or _scores_are_exact(learner, case):
-            result["scores"] = _hash(tidy(model.decision_function(X_new)))
+            scores = model._scores(X_new)  # in the order in which the classes came
+            result["scores"] = _hash(tidy(scores[:, 0] if scores.shape[1] == 1 else scores))
     epochs = getattr(model, "mistakes_per_epoch_", None)
     result["mistakes"] = model.mistakes_ if epochs is None else [int(count) for count in epochs]
     result["updates"] = int(model.updates_)
@@ -529,7 +530,12 @@ def _describe(learner: str, case: Case, model: Any, X_new: Any, exact: bool) -> 
 def _votes(model: Any) -> tuple[Any, ...]:
     """The stored weight vectors of a vote."""
     rows = model.support_
-    return rows.toarray() if sp.issparse(rows) else rows, model.dual_coef_, model.mistake_rows_, model.survived_
+    return (
+        rows.toarray() if sp.issparse(rows) else rows,
+        model.model_.support.steps,
+        model.mistake_rows_,
+        model.survived_,
+    )
 
 
 def _scores_are_exact(learner: str, case: Case) -> bool:

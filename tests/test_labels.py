@@ -38,9 +38,11 @@ def test_signs_written_as_text_are_signs(negative, positive):
     assert run_of_notes.weights.tolist() == [[-1, 1, -1]]
     assert run_of_notes.classes == (negative, positive)
     plain, text = rb.Perceptron().fit(X, SIGNS), rb.Perceptron().fit(X, y)
-    assert text.classes_.tolist() == [negative, positive]
-    assert np.array_equal(plain.coef_, text.coef_)
-    assert np.array_equal(plain.decision_function(X), text.decision_function(X))
+    assert text.classes_.tolist() == sorted([negative, positive])
+    assert text.model_.classes == [negative, positive]
+    sign = 1 if negative < positive else -1  # weights and scores are for the second class in sorted order
+    assert np.array_equal(plain.coef_, sign * text.coef_)
+    assert np.array_equal(plain.decision_function(X), sign * text.decision_function(X))
     assert np.array_equal(text.predict(X), spelled(negative, positive, plain.predict(X)))
     assert text.certificate_.verify(X, y) == plain.certificate_.verify(X, SIGNS)
     coef, intercept = rb.certify(X, y).separator
@@ -71,18 +73,21 @@ def test_every_learner_takes_the_positive_class(learner):
     learner.set_params(max_iter=5, **({"tol": None} if "tol" in learner.get_params() else {}))
     plain = clone(learner).fit(data, signs)
     named = clone(learner).set_params(positive="C1").fit(data, np.where(signs > 0, "C1", "C2"))
-    assert named.classes_.tolist() == ["C2", "C1"]
-    assert np.array_equal(plain.decision_function(data), named.decision_function(data))
+    assert named.classes_.tolist() == ["C1", "C2"]
+    assert np.array_equal(plain.decision_function(data), -named.decision_function(data))
     assert np.array_equal(plain.predict(data) > 0, named.predict(data) == "C1")
 
 
 def test_the_positive_class_of_numbers_and_booleans():
-    assert rb.Perceptron(positive=-1).fit(X, SIGNS).classes_.tolist() == [1, -1]
-    assert rb.Perceptron(positive="-1").fit(X, SIGNS).classes_.tolist() == [1, -1]
-    assert rb.Perceptron(positive=False).fit(X, SIGNS > 0).classes_.tolist() == [True, False]
+    assert rb.Perceptron(positive=-1).fit(X, SIGNS).model_.classes == [1, -1]
+    assert rb.Perceptron(positive="-1").fit(X, SIGNS).model_.classes == [1, -1]
+    assert rb.Perceptron(positive=False).fit(X, SIGNS > 0).model_.classes == [True, False]
     mirrored, plain = rb.Perceptron(positive=-1).fit(X, SIGNS), rb.Perceptron().fit(X, SIGNS)
-    assert np.array_equal(mirrored.coef_, -plain.coef_)
-    assert np.array_equal(mirrored.decision_function(X), -plain.decision_function(X))
+    assert mirrored.classes_.tolist() == [-1, 1]
+    assert np.array_equal(mirrored.coef_, plain.coef_)
+    assert np.array_equal(mirrored.decision_function(X), plain.decision_function(X))
+    nothing = np.zeros((1, 2))
+    assert rb.Perceptron(positive=-1, fit_intercept=False).fit(X, SIGNS).predict(nothing).tolist() == [-1]
 
 
 def test_trace_margin_and_certify_take_the_positive_class():
@@ -145,11 +150,12 @@ def test_a_wrong_positive_class_is_named(use):
 def test_streams_take_the_positive_class_if_the_classes_are_known(learner):
     y = spelled("C2", "C1")
     stream = learner(positive="C1").partial_fit(X[:1], y[:1], classes=["C1", "C2"]).partial_fit(X[1:], y[1:])
-    assert stream.classes_.tolist() == ["C2", "C1"]
+    assert stream.classes_.tolist() == ["C1", "C2"]
     plain = learner().partial_fit(X, SIGNS, classes=[-1, 1])
-    assert np.array_equal(stream.decision_function(X), plain.decision_function(X))
+    assert np.array_equal(stream.decision_function(X), -plain.decision_function(X))
     signed = learner().partial_fit(X, spelled("-", "+"), classes=["+", "-"])
-    assert signed.classes_.tolist() == ["-", "+"]
+    assert signed.classes_.tolist() == ["+", "-"]
+    assert np.array_equal(signed.decision_function(X), -plain.decision_function(X))
     for learn in (lambda model: model.partial_fit(X, y), lambda model: model.learn_one(X[0], y[0])):
         with pytest.raises(ValueError, match="must be None on a stream whose two classes are not known in advance"):
             learn(learner(positive="C1"))
@@ -161,7 +167,8 @@ def test_the_model_file_keeps_the_positive_class(tmp_path):
     model.save(tmp_path / "named.model")
     again = rb.load(tmp_path / "named.model")
     assert again.positive == "C1"
-    assert again.classes_.tolist() == ["C2", "C1"]
+    assert again.classes_.tolist() == ["C1", "C2"]
+    assert again.model_.classes == ["C2", "C1"]
     assert np.array_equal(again.coef_, model.coef_)
     assert again.certificate_.positive == "C1"
 
@@ -185,7 +192,7 @@ def test_the_table_of_the_notes_on_the_command_line(tmp_path):
         assert json.loads(done.stdout)["weights"] == [[-1, 1, -1]]
         model = str(tmp_path / f"{name}.model")
         call("train", data, "-m", model, "--no-header", "-a", "perceptron", "--quiet", *options)
-        assert rb.load(model).classes_.tolist() == [labels[0], labels[1]]
+        assert rb.load(model).model_.classes == [labels[0], labels[1]]
         assert json.loads(call("certify", data, "--no-header", "--json", *options).stdout)["status"] == "separable"
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import SGDClassifier
 
 import rosenblatt as rb
 from rosenblatt.model import scores
-from tests.helpers import STREAMING, blobs, csr, last_weights
+from tests.helpers import STREAMING, csr, last_weights
 
 MAX_SEED = np.iinfo(np.int32).max
 

@@ -490,7 +490,7 @@ def test_errors_name_the_parameter(change, said):
 
 
 def test_an_unknown_parameter_is_named():
-    with pytest.raises(TypeError, match=r"must be those of Perceptron; got 'C'\. Choose from class_weight"):
+    with pytest.raises(TypeError, match=r"must be those of Perceptron; got 'C'\. Choose from alpha, class_weight"):
         trace(**TABLE, C=1.0)
 
 

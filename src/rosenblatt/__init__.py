@@ -3,6 +3,7 @@
 import importlib
 import sys
 import types
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from rosenblatt._version import __version__ as __version__
@@ -29,6 +30,10 @@ _HOME = {
 """Public names that are not learners of rows, each with its module. Those learners are found by their files."""
 
 
+_NEEDS = {"serve.client": "httpx"}
+"""Modules of public names that need a package which a plain installation does not have."""
+
+
 class _Package(types.ModuleType):
     """Type of the package. It keeps `rosenblatt.trace` the function, also after the import of the folder of the same name."""
 
@@ -50,8 +55,9 @@ def _homes() -> dict[str, str]:
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, which keeps the import of the package fast."""
-    if name == "__all__":
-        return sorted(_homes())
+    if name == "__all__":  # without names that need a package of an extra that is not installed
+        absent = {home for home, package in _NEEDS.items() if find_spec(package) is None}
+        return sorted(name for name, home in _homes().items() if home not in absent)
     # All learners begin with a capital letter; for other names, such as subpackages, no learner files are read.
     home = _HOME.get(name) or (_homes().get(name) if name[:1].isupper() else None)
     if home is None:

@@ -212,7 +212,7 @@ def test_stream_gives_arrays(tmp_path):
     for X, y in rosenblatt.stream(path, bits=8, batch_bytes=1000):
         learner.partial_fit(X, y)
     assert learner.n_features_in_ == 256
-    assert list(learner.classes_) == [1, -1]
+    assert list(learner.classes_) == [-1, 1]
 
 
 def test_batches_that_are_kept_do_not_change(tmp_path):

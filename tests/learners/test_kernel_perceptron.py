@@ -119,7 +119,7 @@ def test_single_examples_chunks_and_one_call_give_the_same_model(seed, classes, 
     assert answers[0] is None
     same_model(whole, chunks, X)
     same_model(whole, ones, X)
-    assert whole.classes_.tolist() == list(dict.fromkeys(y)), "in the order of arrival"
+    assert whole.classes_.tolist() == sorted(set(y.tolist()))
 
 
 def test_with_a_third_class_w_becomes_minus_w_and_plus_w():
@@ -307,7 +307,7 @@ def test_a_failed_stream_does_not_change_the_model(budget, policy, label):
         assert np.array_equal(model.decision_function(X), scores)
         assert np.array_equal(model.support_, support)
         assert np.array_equal(model.dual_coef_, dual)
-        assert model.classes_.tolist() == list(dict.fromkeys(y))
+        assert model.classes_.tolist() == sorted(set(y.tolist()))
     again = KernelPerceptron(sometimes_nan, budget=budget, budget_policy=policy, block_size=4).partial_fit(X, y)
     same_model(model.partial_fit(more[:9], labels[:9]), again.partial_fit(more[:9], labels[:9]), X)
 

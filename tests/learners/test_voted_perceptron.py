@@ -100,7 +100,7 @@ def test_max_support_limits_memory_with_a_warning(classes):
     assert np.array_equal(capped.dual_coef_, free.dual_coef_[-m:])
     start = np.hstack([capped.model_.support.start_coef, capped.model_.support.start_bias[:, None]])
     rows = np.hstack([free.support_, np.ones((len(free.support_), 1))])[free.mistake_rows_]
-    np.testing.assert_allclose(start, free.dual_coef_[:-m].T @ rows[:-m], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(start, free.model_.support.steps[:-m].T @ rows[:-m], rtol=1e-10, atol=1e-10)
 
 
 def test_max_support_in_one_fit():

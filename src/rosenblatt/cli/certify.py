@@ -9,6 +9,12 @@ from rosenblatt.cli import _options as option
 @option.data_files
 @click.option("--intercept/--no-intercept", default=True, help="Whether the hyperplane has an intercept.")
 @click.option(
+    "--max-seconds",
+    type=click.FloatRange(min=0.0, min_open=True),
+    metavar="S",
+    help="Time limit; what is not proved by then is undecided.",
+)
+@click.option(
     "--geometric", is_flag=True, help="The largest distance of the nearest example from the hyperplane, as in an SVM."
 )
 @option.positive
@@ -22,6 +28,7 @@ from rosenblatt.cli import _options as option
 def certify(
     data: tuple[str, ...],
     intercept: bool,
+    max_seconds: float | None,
     geometric: bool,
     positive: str | None,
     label: str | None,
@@ -40,11 +47,21 @@ def certify(
       rosenblatt certify mushrooms.svm --json
     """
     from rosenblatt.cli import _files
+    from rosenblatt.cli._progress import Counter
     from rosenblatt.theory.separation import certify as decide
 
     options = option.stream_options(format, label, header, None, types, interactions, False, one_based, None)
     X, y, _ = _files.read_all(data, options)
-    certificate = decide(X, y, fit_intercept=intercept, geometric=geometric, positive=positive)
+    with Counter("certifying") as counter:
+        certificate = decide(
+            X,
+            y,
+            fit_intercept=intercept,
+            geometric=geometric,
+            positive=positive,
+            max_seconds=max_seconds,
+            progress=counter.show,
+        )
     verified = certificate.verify()
     if not json:
         click.echo(f"{certificate}\n  verified  {'yes, in exact arithmetic' if verified else 'no'}")
@@ -61,5 +78,6 @@ def certify(
             "radius": certificate.radius,
             "mistake_bound": bound if bound is not None and bound < float("inf") else None,
             "verified": verified,
+            "limit": certificate.limit,
         }
     )

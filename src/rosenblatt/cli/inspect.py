@@ -98,9 +98,7 @@ def strongest(estimator: Any, count: int) -> dict[str, list[list[Any]]]:
     """Features with the largest weights for each class; two classes share one weight vector."""
     import numpy as np
 
-    from rosenblatt.training.evaluation import class_labels
-
-    coef, classes = estimator.coef_, class_labels(estimator)
+    coef, classes = estimator.coef_, estimator.classes_.tolist()
     rows = [-coef[0], coef[0]] if len(classes) == 2 else list(coef)
     found = {}
     for label, weights in zip(classes, rows, strict=False):
@@ -123,8 +121,6 @@ def _print_strongest(found: dict[str, list[list[Any]]]) -> None:
 
 
 def _weights_of(estimator: Any, name: str) -> dict[str, float]:
-    from rosenblatt.training.evaluation import class_labels
-
     if not hasattr(estimator, "coef_"):
         raise Usage(
             f"{type(estimator).__name__} has no weights of features: it is a sum over examples. Leave --feature out."
@@ -134,6 +130,6 @@ def _weights_of(estimator: Any, name: str) -> dict[str, float]:
         raise Usage(
             f"The model has no feature {name!r}. Use a name that `rosenblatt inspect` shows, such as column=value."
         )
-    coef, classes = estimator.coef_[:, number], class_labels(estimator)
+    coef, classes = estimator.coef_[:, number], estimator.classes_.tolist()
     weights = [-coef[0], coef[0]] if len(classes) == 2 else coef
     return {str(label): float(weight) for label, weight in zip(classes, weights, strict=False)}

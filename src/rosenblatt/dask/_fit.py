@@ -146,7 +146,7 @@ def train(
                 _epochs(estimator, trainer, encoder, marks, bar, checkpoint, on_epoch)
         trainer.forget()
     if schedule is None and history.stopped == "epochs" and wanted.tol is not None:
-        warn_of_last_epoch(estimator, stacklevel=3)
+        warn_of_last_epoch(estimator)
     return estimator
 
 

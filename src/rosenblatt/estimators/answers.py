@@ -70,6 +70,8 @@ class Answers:
     calibration_: "Calibration"
     encoder_: Any
     _fitted: Callable[[], Model]
+    _scores: Callable[[Any], Floats]
+    # One column of scores for two classes, else one for each, in the order of the model's classes.
 
     # ---- probabilities ----
 
@@ -141,9 +143,9 @@ class Answers:
 
     def _probabilities_of_one(self, x: Any) -> dict[Any, float]:
         row = self._in_order(self._scores_of_one(x))[0]
-        return dict(zip(self._labels(), row.tolist(), strict=True))
+        return dict(zip(self._sorted_labels(), row.tolist(), strict=True))
 
-    def _labels(self) -> list[Any]:
+    def _sorted_labels(self) -> list[Any]:
         labels: list[Any] = getattr(self, "classes_").tolist()  # noqa: B009 - a property of the estimator
         return labels
 
@@ -151,7 +153,7 @@ class Answers:
         """Probabilities in the order of `classes_`."""
         found = self._known_calibration("predict_proba").probabilities(scores)
         numbers = self._fitted().class_number
-        return found[:, [numbers[label] for label in self._labels()]]
+        return found[:, [numbers[label] for label in self._sorted_labels()]]
 
     def _observe(self, model: Model, table: Table, labels: list[Any]) -> None:
         """Update the probabilities with examples that will be learned next."""
@@ -168,11 +170,6 @@ class Answers:
             self.calibration_.observe(model.scores(table.some(np.flatnonzero(known))), codes)
 
     # ---- scores ----
-
-    def _scores(self, X: Any) -> Floats:
-        """One column of scores for two classes, else one for each, in the order of the model's classes."""
-        model = self._fitted()
-        return model.scores(self._table(X, model))
 
     def _scores_of_one(self, x: Any) -> Floats:
         model = self._fitted()

@@ -16,7 +16,7 @@ from rosenblatt.engine.steps import step_parameters
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.rule import Rule
-from rosenblatt.model.scores import ordered, positive_first, predicted_classes
+from rosenblatt.model.scores import in_sorted_order, ordered, positive_first, predicted_classes, sorting
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, smallest_margin, train
 from rosenblatt.training.one_vs_rest import train_classes
@@ -244,14 +244,20 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
         block = Block(table, codes, weight, whole=True)
         history = self._run(model, block)
         self._name_features(model)
+        self._note_labels(labels, first=True)
         self._finish(model, history, smallest_margin(model, [block]), verify=(X, labels))
         if history.stopped == "epochs" and getattr(self, "tol", None) is not None:
-            warn_of_last_epoch(self, stacklevel=4)
+            warn_of_last_epoch(self)
 
     def _run(self, model: Model, block: Block) -> History:
         """Run the epochs of `fit`; one-vs-rest runs those of each class for itself."""
         schedule, seed = Schedule.of(self, seed=0, holdout=0.0), getattr(self, "random_state", 0)
         held_out = self._held_out(block.codes) if getattr(self, "early_stopping", False) else None
+        if held_out is not None and block.weights.size and not block.weights[held_out].any():
+            raise ValueError(
+                "The sample weights for the validation set must not all be 0, because they decide when to stop; got only zeros. "
+                "Try another random_state, or turn early_stopping off."
+            )
         if not self._is_one_vs_rest(model):
             passes = BlockPasses(
                 model, lambda: (block,), VisitingOrder(schedule.shuffle, seed), schedule, held_out=held_out
@@ -303,24 +309,39 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
                 )
             model.resume(before)
             return
+        coef, intercept = self._checked_weights(model, coef_init, intercept_init, "coef_init", "intercept_init")
+        model.start_from(coef, intercept)
+
+    def _checked_weights(
+        self, model: Model, coef: Any, intercept: Any, first: str, second: str
+    ) -> tuple[Floats, Floats]:
+        """Weights in the order of `classes_` as those of the core model; None is 0."""
         shape = (model.vectors, model.n_features)
-        coef = np.zeros(shape) if coef_init is None else np.asarray(coef_init, dtype=np.float64)
-        intercept = np.zeros(shape[0]) if intercept_init is None else np.asarray(intercept_init, dtype=np.float64)
+        coef = coef.toarray() if hasattr(coef, "toarray") else coef
+        coef = np.zeros(shape) if coef is None else np.asarray(coef, dtype=np.float64)
+        intercept = np.zeros(shape[0]) if intercept is None else np.asarray(intercept, dtype=np.float64)
         if coef.shape not in (shape, shape[1:] if shape[0] == 1 else shape):
             raise ValueError(
-                f"coef_init must have the shape {shape}, one row for each weight vector; got {coef.shape}. Two classes have one "
+                f"{first} must have the shape {shape}, one row for each weight vector; got {coef.shape}. Two classes have one "
                 "weight vector, for the second of them."
             )
         if intercept.size != shape[0]:
             raise ValueError(
-                f"intercept_init must hold {shape[0]} number(s), one for each weight vector; got {intercept.size}. "
+                f"{second} must hold {shape[0]} number(s), one for each weight vector; got {intercept.size}. "
                 "Leave it out to start from 0."
             )
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             raise ValueError(
-                "coef_init and intercept_init must be finite; got NaN or infinity. Leave them out to start from 0."
+                f"{first} and {second} must be finite; got NaN or infinity. Leave them out to start from 0."
             )
-        model.start_from(coef.reshape(shape), intercept.reshape(shape[0]))
+        coef, intercept = coef.reshape(shape), intercept.reshape(shape[0])
+        order = sorting(model.classes)
+        if order is None:
+            return coef, intercept
+        if len(order) == 2:
+            return 0.0 - coef, 0.0 - intercept
+        places = np.argsort(order)
+        return coef[places], intercept[places]
 
     def _weights(self, sample_weight: Any, X: Any, class_weights: Any) -> Floats:
         """Weight of each example, its own times that of its class; an empty array if all are 1."""
@@ -359,7 +380,7 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
         y : array of shape (n_examples,)
             Their labels. A new class takes part from its first example on.
         classes : array, default=None
-            Classes to start with; only needed to fix the order of `classes_`, which is then the same as after `fit`.
+            Classes to start with, in the first call. Not needed: a new class is added with its first example.
         sample_weight : array of shape (n_examples,), default=None
             Weight of each example.
 
@@ -388,12 +409,18 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
                 model.add_class(*ordered(np.unique(classes).tolist(), self.positive, type(self).__name__))
             self._check_positive_of_stream(len(model.classes))
             self._check_can_move(model)
+        elif classes is not None and set(np.asarray(classes).tolist()) != set(model.classes):
+            raise ValueError(
+                f"`classes` of a later call of partial_fit must be those of the model, {sorted(model.classes)}; got "
+                f"{np.unique(np.asarray(classes)).tolist()}. Leave it out: a new class is added with its first example."
+            )
         names = distinct.tolist()
         of_class = None if self.class_weight is None else np.array([self._importance(n) for n in names])[places]
         if "calibration_" in self.__dict__:
             self._observe(model, table, labels.tolist())
         model.learn(table, names, places, self._weights(sample_weight, X, of_class))
         self._name_features(model)
+        self._note_labels(labels if classes is None else np.concatenate([labels[:0], np.asarray(classes)[:0]]), first)
         self.model_ = model
 
     def _check_stream_weights(self) -> None:
@@ -450,15 +477,19 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
     # ---- predict ----
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Scores of the examples: one for each example with two classes, else one for each example and class."""
-        model = self._fitted()
-        scores = model.scores(self._table(X, model), self._threads())
+        """Scores of the examples in the order of `classes_`: one for each example with two classes, else one for each class."""
+        scores = in_sorted_order(self._scores(X), self._fitted().classes, axis=1)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    def _scores(self, X: ArrayLike) -> Floats:
+        """Scores in the order of the core model: a row for each example."""
+        model = self._fitted()
+        return model.scores(self._table(X, model), self._threads())
+
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Predict the class with the highest score; at a score of exactly 0 the second of two, in a tie the first."""
-        scores, classes = self.decision_function(X), self.classes_
-        return classes[predicted_classes(scores.reshape(len(scores), -1), classes.size)]
+        """Predict the class with the highest score; at a score of exactly 0 the class +1, in a tie the one that came first."""
+        scores, model = self._scores(X), self._fitted()
+        return self._labels(model.classes)[predicted_classes(scores, len(model.classes))]
 
     def _threads(self) -> int:
         """The number of threads that `n_jobs` stands for."""
@@ -495,20 +526,89 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
             raise AttributeError(f"{type(self).__name__} has no attribute `{name}` before it is fitted")
         return model
 
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The classes. After `fit` sorted, of two the positive one last; on a stream in order of first appearance."""
-        return np.array(self._attribute("classes_").classes)
+    def _labels(self, classes: list[Any]) -> NDArray[Any]:
+        """Classes as an array of the type of the labels that were learned."""
+        labels = np.array(classes)
+        kind = self.__dict__.get("_label_type")
+        if kind is None or labels.dtype.kind not in "biuf":
+            return labels
+        typed = labels.astype(kind)
+        return typed if (typed == labels).all() else labels  # a later label may need a larger type
+
+    def _note_labels(self, labels: NDArray[Any], first: bool) -> None:
+        """Remember the type of numbers used as labels, so that predictions have it, too."""
+        kind = labels.dtype if labels.dtype.kind in "biuf" else None
+        before = None if first else self.__dict__.get("_label_type")
+        known = kind if before is None or kind is None else np.result_type(np.dtype(before), kind)
+        self._label_type = None if known is None else known.newbyteorder("=").str[1:]
 
     @property
-    def coef_(self) -> NDArray[Any]:
-        """The weights: one row for two classes, else one row for each class."""
-        return self._attribute("coef_").coef()[0]
+    def classes_(self) -> NDArray[Any]:
+        """The classes in sorted order."""
+        return self._labels(sorted(self._attribute("classes_").classes))
+
+    @property
+    def coef_(self) -> Any:
+        """The weights: one row for two classes, else one row for each class. Read-only; assign an array to replace them."""
+        model = self._attribute("coef_")
+        coef = in_sorted_order(model.coef()[0], model.classes)
+        coef.flags.writeable = False
+        if self.__dict__.get("_sparse_coef"):
+            from scipy.sparse import csr_matrix
+
+            return csr_matrix(coef)
+        return coef
+
+    @coef_.setter
+    def coef_(self, coef: Any) -> None:
+        self._replace(coef, self.intercept_)
 
     @property
     def intercept_(self) -> Floats:
-        """The weights of the bias feature."""
-        return self._attribute("intercept_").coef()[1]
+        """The weights of the bias feature. Read-only; assign an array to replace them."""
+        model = self._attribute("intercept_")
+        intercept = in_sorted_order(model.coef()[1], model.classes)
+        intercept.flags.writeable = False
+        return intercept
+
+    @intercept_.setter
+    def intercept_(self, intercept: Any) -> None:
+        self._replace(self.coef_, intercept)
+
+    def _replace(self, coef: Any, intercept: Any) -> None:
+        """Replace the weights; learning goes on from them, and an average starts again."""
+        model = self._attribute("coef_")
+        coef, intercept = self._checked_weights(model, coef, intercept, "coef_", "intercept_")
+        model.replace_weights(coef, intercept)
+
+    def sparsify(self) -> Self:
+        """Make `coef_` a CSR matrix, which takes less memory to keep or send if many weights are 0.
+
+        Predictions and further learning do not change. `densify` undoes it.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted()
+        self._sparse_coef = True
+        return self
+
+    def densify(self) -> Self:
+        """Make `coef_` an array again.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted()
+        self._sparse_coef = False
+        return self
+
+    @property
+    def t_(self) -> float:
+        """Number of examples visited, in all epochs, plus 1: the counter of scikit-learn's learners."""
+        return 1.0 + self.examples_
 
     @property
     def mistakes_(self) -> int:

@@ -1,6 +1,7 @@
 """The end of a training run: the fitted attributes and the certificate of what the run has proved."""
 
 import math
+import sys
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -100,13 +101,25 @@ class Finishing:
         return bounds.margin_rule_updates(radius, margin, self._target(), rate) if history.start_norm == 0.0 else None
 
 
-def warn_of_last_epoch(estimator: Any, stacklevel: int) -> None:
-    """Warn that `max_iter` ended training before `tol` did."""
+def warn_of_last_epoch(estimator: Any) -> None:
+    """Warn that `max_iter` ended training before `tol` did. The warning names the line of the user's code."""
     from sklearn.exceptions import ConvergenceWarning
 
     warnings.warn(
-        f"{type(estimator).__name__} stopped after max_iter={estimator.max_iter} epochs while still improving. Raise max_iter, "
-        "or set tol=None to train for that many epochs without this warning.",
+        f"{type(estimator).__name__} stopped after max_iter={estimator.max_iter} epochs, before {estimator.n_iter_no_change} "
+        "epochs without improvement could end training. Raise max_iter, or set tol=None to train for that many epochs without "
+        "this warning.",
         ConvergenceWarning,
-        stacklevel=stacklevel,
+        stacklevel=level_of_user(),
     )
+
+
+def level_of_user() -> int:
+    """The `stacklevel` with which a warning of the caller names the first line outside of this package and scikit-learn."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "rosenblatt",
+        "sklearn",
+    ):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rosenblatt.model.scores import sorting
+
 if TYPE_CHECKING:
     from onnx import ModelProto
 
@@ -27,8 +29,9 @@ class Exports:
     def to_sklearn(self) -> Any:
         """Return a fitted `sklearn.linear_model.SGDClassifier` with the same weights, classes and predictions.
 
-        At a score of exactly 0 scikit-learn predicts the first of two classes and this library the second. The intercept is
-        raised by the smallest possible amount, so that both predict the second.
+        At a score of exactly 0 scikit-learn predicts the first of two classes and this library the one that is +1 in its rule:
+        the second, unless `positive` or a stream has made it the first. For the second the intercept is raised by the smallest
+        possible amount, so that both predict it. Ties of many classes may differ after a stream.
 
         Returns
         -------
@@ -37,14 +40,14 @@ class Exports:
         """
         from sklearn.linear_model import SGDClassifier
 
-        coef, intercept, classes = self._linear("to_sklearn")
+        coef, intercept, classes, order = self._linear("to_sklearn")
         model = SGDClassifier(loss="perceptron", alpha=0.0, learning_rate="constant", eta0=1.0, penalty=None)
         model.coef_ = coef.astype(np.float64)
-        model.intercept_ = np.nextafter(intercept, np.inf) if classes.size == 2 else intercept
+        model.intercept_ = np.nextafter(intercept, np.inf) if classes.size == 2 and order is None else intercept
         model.classes_ = classes
         model.n_features_in_ = coef.shape[1]
         model.n_iter_ = int(getattr(self, "n_iter_", 1))
-        model.t_ = 1.0 + float(getattr(self, "examples_", 0))
+        model.t_ = float(getattr(self, "t_", 1.0))
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
             model.feature_names_in_ = names
@@ -67,7 +70,7 @@ class Exports:
         except ImportError as error:
             raise ImportError("`to_onnx` needs the package onnx: pip install rosenblatt[onnx]") from error
 
-        coef, intercept, classes = self._linear("to_onnx")
+        coef, intercept, classes, order = self._linear("to_onnx")
         number = TensorProto.FLOAT if coef.dtype == np.float32 else TensorProto.DOUBLE
         if classes.dtype.kind == "U":
             texts: list[Any] = [str(label).encode() for label in classes]
@@ -84,14 +87,21 @@ class Exports:
             helper.make_node("MatMul", ["X", "weights"], ["products"]),
             helper.make_node("Add", ["products", "intercepts"], ["scores"]),
         ]
-        if classes.size > 2:
+        if classes.size > 2 and order is None:
             nodes.append(helper.make_node("ArgMax", ["scores"], ["chosen"], axis=1, keepdims=0))
+        elif classes.size > 2 and order is not None:  # of tied classes the one that came first is predicted
+            constants.append(numpy_helper.from_array(np.argsort(order).astype(np.int64), "places"))
+            nodes += [
+                helper.make_node("Gather", ["scores", "places"], ["arrived"], axis=1),
+                helper.make_node("ArgMax", ["arrived"], ["first"], axis=1, keepdims=0),
+                helper.make_node("Gather", ["places", "first"], ["chosen"], axis=0),
+            ]
         else:
-            # Scores of at least 0 predict the second class; a model that has seen only one class has none.
+            # A score of 0 predicts the class +1, the second in its rule; a model that has seen only one class has none.
             zero = np.zeros(1, coef.dtype) if classes.size == 2 else np.full(1, np.inf, coef.dtype)
             constants += [numpy_helper.from_array(zero, "zero"), numpy_helper.from_array(np.array([1]), "axis")]
             nodes += [
-                helper.make_node("GreaterOrEqual", ["scores", "zero"], ["second"]),
+                helper.make_node("GreaterOrEqual" if order is None else "Greater", ["scores", "zero"], ["second"]),
                 helper.make_node("Cast", ["second"], ["seconds"], to=TensorProto.INT64),
                 helper.make_node("Squeeze", ["seconds", "axis"], ["chosen"]),
             ]
@@ -106,14 +116,15 @@ class Exports:
         checker.check_model(made)
         return made
 
-    def _linear(self, method: str) -> tuple[Any, Any, Any]:
-        """Return weights, intercepts and classes, or raise an error if the model has no weight vectors."""
+    def _linear(self, method: str) -> tuple[Any, Any, Any, list[int] | None]:
+        """Return weights, intercepts, classes, and the numbers of the classes in the core model if these are not sorted."""
         fitted: Any = self
         classes = fitted.classes_
         linear = hasattr(self, "coef_")
-        if not linear or len(fitted.coef_) != (classes.size if classes.size > 2 else 1):
+        if not linear or fitted.coef_.shape[0] != (classes.size if classes.size > 2 else 1):
             raise ValueError(
                 f"`{method}` needs a model with one weight vector for each class; {type(self).__name__} is a "
                 f"{'committee of perceptrons' if linear else 'sum over examples'}. Train an AveragedPerceptron instead."
             )
-        return fitted.coef_, fitted.intercept_, classes
+        coef = fitted.coef_.toarray() if hasattr(fitted.coef_, "toarray") else fitted.coef_
+        return coef, fitted.intercept_, classes, sorting(fitted.model_.classes)

@@ -234,21 +234,23 @@ class OnlineParameters:
         "max",
         SCHEMES,
         "With three or more classes, the classes whose weights decrease in an update: the top rival; all other classes; all that "
-        "score as high, in equal parts or by their lead; or none, with one learner for each class against the rest.",
+        "score as high, in equal parts or by their lead; or none, with one learner for each class against the rest, which `fit` "
+        "trains in an order of its own until it stops by itself.",
     )
     positive: Any = parameter(
         None,
-        "The class with the label +1 of two classes: it becomes `classes_[1]`. None takes the second class in sorted order, and "
-        "+ of labels such as - and +. Name one of the two classes.",
+        "The class with the label +1 of two classes inside the rule: the class that a score of 0 predicts. None takes the second "
+        "class in sorted order, and + of labels such as - and +. `classes_`, `coef_` and the scores stay in sorted order. Name "
+        "one of the two classes.",
         other=("label", lambda value: isinstance(value, str | numbers.Real)), none=True, fit_only=True,
     )  # fmt: skip
     verbose: int = whole(0, "1 prints a line for each epoch. 0 prints nothing.", least=0, fit_only=True)
     n_jobs: int | None = whole(
         None,
-        "Number of threads that compute the scores of many rows, as in `predict`; it never changes a result. Learning takes one "
-        "thread, because each example is scored with the weights that the one before it has left. None is 1 except in a "
-        "`joblib.parallel_config`; -1 is all cores, -2 all but one. Larger values, up to the number of cores, are faster "
-        "on large inputs.",
+        "Number of threads that compute the scores of many rows, as in `predict`, and that train classes side by side with "
+        '`multiclass="ovr"`; it never changes a result. Otherwise learning takes one thread, because each example is scored with '
+        "the weights that the one before it has left. None is 1 except in a `joblib.parallel_config`; -1 is all cores, -2 all "
+        "but one. Larger values, up to the number of cores, are faster on large inputs.",
         least=None, nonzero=True, none=True, fit_only=True,
     )  # fmt: skip
 

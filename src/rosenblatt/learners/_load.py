@@ -7,6 +7,8 @@ import warnings
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from rosenblatt import model_file
 from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.estimators.parameters import OnlineParameters
@@ -164,6 +166,8 @@ def _estimator(saved: Saved, learner: type[Any], kernel: Any) -> Any:
         classes = getattr(estimator, "classes_", None)
         if len(classes if classes is not None else ()) != core.n_classes:
             raise BadModel("its classes do not fit its weights")
+        if "_arrived" not in saved.fitted:  # in older files `classes_` was in that order
+            estimator._arrived, estimator.classes_ = classes, np.sort(np.asarray(classes))
         estimator._model, features = core, estimator.n_features_in_
     else:
         estimator._check_parameters()

@@ -41,7 +41,7 @@ from rosenblatt.estimators.base import as_before_on_failure
 from rosenblatt.estimators.certificate import warn_of_last_epoch
 from rosenblatt.estimators.export import Exports
 from rosenblatt.estimators.parameters import Declared, choice, parameter, positive, shared, switch, whole
-from rosenblatt.model.scores import ordered, predicted_classes
+from rosenblatt.model.scores import in_sorted_order, ordered, predicted_classes
 from rosenblatt.training.dual import DualPasses
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import run_epochs
@@ -57,7 +57,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        Sorted after `fit`, of two classes the positive one last; in order of arrival in a stream.
+        The classes in sorted order.
     support_ : array of shape (n_support,)
         Numbers of the support examples in the order of learning.
     dual_coef_ : array of shape (1 or n_classes, n_support)
@@ -77,6 +77,8 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     _vocabulary = cast(
         "dict[Any, int] | None", None
     )  # feature names, if rows are dicts; without annotation, so that it is not a field
+
+    _arrived = cast("Array", None)  # the classes in the order in which they came: that of the coefficients
 
     kernel: str | Callable[[Any, Any], Any] = choice(
         "poly",
@@ -204,7 +206,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
             self.loss_per_epoch_ = np.array([epoch.mean_loss for epoch in history.epochs])
         self.converged_ = passes.separates()
         if schedule is None and history.stopped == "epochs" and self.tol is not None:
-            warn_of_last_epoch(self, stacklevel=4)
+            warn_of_last_epoch(self)
         return history
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -248,12 +250,20 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         if not hasattr(self, "_model"):
             return None
         self._check_parameters("readout")
-        row = self._row(x, self._vocabulary, False)
-        return self._labels(self._model.decide(Block.of(row), self.readout, self.normalize))[0]
+        return self._labels(self._decide_one(x))[0]
+
+    def _decide_one(self, x: Any) -> Floats:
+        """The scores of one example, in the order in which the classes came."""
+        return self._model.decide(Block.of(self._row(x, self._vocabulary, False)), self.readout, self.normalize)
 
     def _learn(self, X: Any, y: Array, weight: Floats, classes: Array | None, first: bool) -> None:
-        known: Array = np.asarray([]) if first else self.classes_
-        if classes is not None:
+        known: Array = np.asarray([]) if first else self._arrived
+        if classes is not None and not first and set(classes.tolist()) != set(known.tolist()):
+            raise ValueError(
+                f"`classes` of a later call of partial_fit must be those of the model, {sorted(known.tolist())}; got "
+                f"{classes.tolist()}. Leave it out: a new class is added with its first example."
+            )
+        if classes is not None and first:
             known = join_classes(known, classes)
         if first:
             self._check_positive_of_stream(len(known))
@@ -279,19 +289,22 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> Floats:
         """Scores: of `classes_[1]` against `classes_[0]`, shape (n,), or one per class, shape (n, n_classes)."""
+        scores = in_sorted_order(self._scores(X), self._arrived.tolist(), axis=1)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _scores(self, X: Any) -> Floats:
+        """Scores in the order in which the classes came."""
         check_is_fitted(self, "classes_")
         self._check_parameters("readout")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        scores = self._model.decide(Block.of(canonical(X)), self.readout, self.normalize)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return self._model.decide(Block.of(canonical(X)), self.readout, self.normalize)
 
     def predict(self, X: Any) -> Array:
-        """Class labels; at a score of exactly 0 the second of two classes, in a tie the first of the tied."""
-        scores = self.decision_function(X)
-        return self._labels(scores[:, None] if scores.ndim == 1 else scores)
+        """Class labels; at a score of exactly 0 the class +1, in a tie the one that came first."""
+        return self._labels(self._scores(X))
 
     def _labels(self, scores: Floats) -> Array:
-        return np.asarray(self.classes_[predicted_classes(scores, len(self.classes_))])
+        return np.asarray(self._arrived[predicted_classes(scores, len(self._arrived))])
 
     @property
     def support_(self) -> Integers:
@@ -301,7 +314,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     @property
     def dual_coef_(self) -> Floats:
         """Coefficients of the support rows in the last weights."""
-        return self._model.dual().T
+        return in_sorted_order(self._model.dual().T, self._arrived.tolist())
 
     @property
     def support_vectors_(self) -> Any:
@@ -314,7 +327,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
     def _install(self, model: KernelModel, classes: Array) -> None:
         machine = model.machine
         self._model = model
-        self.classes_ = classes
+        self._arrived, self.classes_ = classes, np.sort(classes)
         self.mistakes_, self.updates_ = machine.n_mistakes, machine.n_updates
         streamed = machine.n_mistakes - sum(model.epochs)
         self.mistakes_per_epoch_ = np.array([*model.epochs, *([streamed] if streamed or not model.epochs else [])])

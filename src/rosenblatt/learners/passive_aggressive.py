@@ -33,6 +33,10 @@ class PassiveAggressive(OnlineParameters, LinearClassifier, step=step, target=1.
     """Passive-aggressive learner: takes the smallest step that gives each example a margin of 1.
 
     {parameters}
+
+    Notes
+    -----
+    The default `readout` is that of the paper, the last weights. ``readout="average"`` is nearly always more accurate.
     """
 
     C: float = positive(

@@ -16,7 +16,7 @@ Departures: none. From w = 0 the rate `eta0` only scales the weights; it matters
 from dataclasses import dataclass
 
 from rosenblatt.estimators.base import LinearClassifier
-from rosenblatt.estimators.parameters import OnlineParameters, shared
+from rosenblatt.estimators.parameters import OnlineParameters, parameter, shared
 
 
 def step(margin: float, eta0: float) -> float:
@@ -39,3 +39,19 @@ class Perceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, cons
     """
 
     eta0: float = shared("eta0")
+    penalty: str | None = parameter(
+        None,
+        "Accepted as in scikit-learn, with its default: the rule is not regularised, as the mistake bound assumes. Use None; "
+        "AveragedPerceptron has a similar effect to a penalty.",
+        none=True,
+    )
+    alpha: float = parameter(
+        0.0001,
+        "Factor of the penalty, as in scikit-learn; without effect, because there is none. Leave it out.",
+        number="float", least=0, fit_only=True,
+    )  # fmt: skip
+    l1_ratio: float | None = parameter(
+        0.15,
+        "Share of the l1 penalty, as in scikit-learn; without effect, because there is none. Leave it out.",
+        number="float", least=0, most=1, none=True, fit_only=True,
+    )  # fmt: skip

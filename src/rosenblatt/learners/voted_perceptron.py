@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.estimators.parameters import OnlineParameters, shared, whole
+from rosenblatt.model.scores import in_sorted_order
 from rosenblatt.model.vote_log import Support
 
 from .perceptron import step
@@ -52,8 +53,8 @@ class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0,
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
-        """The step of each mistake, in order: one column for each weight vector."""
-        return self._updates("dual_coef_").steps
+        """The step of each mistake, in order: one column for each weight vector, in the order of `classes_`."""
+        return in_sorted_order(self._updates("dual_coef_").steps, self.model_.classes, axis=1)
 
     @property
     def mistake_rows_(self) -> NDArray[np.int64]:
@@ -65,17 +66,24 @@ class VotedPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0,
         """Number of examples for which each weight vector was in use: the initial one, then the one after each mistake."""
         return self._updates("survived_").survived(float(self.model_.state.counters.age))
 
-    @property
+    @property  # type: ignore[misc]
     def coef_(self) -> NDArray[Any]:
         """Not available: a vote of many weight vectors has no single one."""
         raise AttributeError(
             "VotedPerceptron has no `coef_`: compute its weight vectors from `support_` and `dual_coef_`"
         )
 
-    @property
+    @property  # type: ignore[misc]
     def intercept_(self) -> NDArray[np.float64]:
         """Not available, like `coef_`."""
         raise AttributeError("VotedPerceptron has no `intercept_`: see `support_` and `dual_coef_`")
+
+    @property
+    def sparsify(self) -> Any:
+        """Not available, like `coef_`."""
+        raise AttributeError("VotedPerceptron has no `sparsify`, because it has no `coef_`")
+
+    densify = sparsify
 
     def _updates(self, name: str) -> Support:
         support = self._attribute(name).support

@@ -243,6 +243,17 @@ class Model:
         if self.support is not None:
             self.support.start_from(np.asarray(coef, dtype=np.float64), state.v_bias.copy())
 
+    def replace_weights(self, coef: NDArray[Any], intercept: NDArray[Any]) -> None:
+        """Replace the weights during a run; the average starts again from them."""
+        state = self.state
+        state.w[...], state.v[...] = 0.0, 0.0
+        state.u[...], state.u_bias[...] = 0.0, 0.0
+        if isinstance(self.memory, ScaleFactors):
+            self.memory.scale[:] = 1.0
+            self.memory.total[:] = float(state.counters.age)
+        self.start_from(coef, intercept)
+        self._averaged = None
+
     def last_margins(self, table: Table, y: Codes, rows: Codes) -> Floats:
         """The margins of some examples with the last weights, for any readout."""
         return margins(self.raw_scores(table, *self.last(), rows), y[rows])
@@ -422,7 +433,7 @@ class Model:
         """The same weights in the layout of scikit-learn: one row for each weight vector, and the intercepts."""
         w, bias = self.weights()
         w = w[: self.n_features]
-        return (w[None, :].copy() if w.ndim == 1 else np.ascontiguousarray(w[:, : self.vectors].T)), bias.copy()
+        return (w[None, :].copy() if w.ndim == 1 else np.array(w[:, : self.vectors].T, order="C")), bias.copy()
 
     def parts(self) -> list[tuple[NDArray[Any], Floats, Any]]:
         """Weights, biases and factors: the scores of the readout (last or average) are the sum of factor times score."""

@@ -41,8 +41,8 @@ def binary_model(model: Model, k: int) -> Model:
 class Reunion:
     """Puts trained binary models back into the model of all classes.
 
-    The average of a class and its votes count the examples that its own run has seen. The runs may differ in length, but the model
-    has one age, so the sums of a shorter run are stretched to that of the longest; a mean does not change by this.
+    The average of a class and its votes count the examples that its own run has seen. The runs may differ in length, but the
+    model has one age, so the sums of a shorter run are stretched to that of the longest; a mean does not change by this.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ the loops by name, lets them grow with its classes and features, and restores th
 
 import dataclasses
 import functools
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ from rosenblatt.engine.conventions import LINKS, ON_ZERO, SCHEMES
 from rosenblatt.engine.entries import Passes, passes_of
 from rosenblatt.engine.state import Additive, Committee, Diagonal, Full, Scaled, Scales, Settings
 from rosenblatt.engine.steps import asks_for, kind_of_step, step_address
+
+_COMPILING = threading.Lock()
+"""Held while a step function is parsed and compiled: Python 3.11's parser fails now and then in several threads at once."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +78,8 @@ class Rule:
 
     def address(self) -> int:
         """The address of its compiled step function."""
-        return step_address(self.step)
+        with _COMPILING:
+            return step_address(self.step)
 
     def memory(self, vectors: int, capacity: int) -> "Memory":
         """The extra state of the rule besides its weights."""

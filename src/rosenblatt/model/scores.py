@@ -59,6 +59,23 @@ def ordered(classes: Sequence[Any], positive: Any = None, owner: str = "") -> li
     return names[::-1] if positive_first(names, positive, owner) else names
 
 
+def sorting(classes: Sequence[Any]) -> list[int] | None:
+    """The numbers of classes in sorted order; None if they are in that order already."""
+    order = sorted(range(len(classes)), key=classes.__getitem__)
+    return None if order == list(range(len(classes))) else order
+
+
+def in_sorted_order(values: NDArray[Any], classes: Sequence[Any], axis: int = 0) -> NDArray[Any]:
+    """Values with one entry for each class along an axis, or for +1 against -1, in the sorted order of the classes.
+
+    A rule numbers the classes as they arrive, and of two takes the second as +1. To users they are always sorted.
+    """
+    order = sorting(classes)
+    if order is None:
+        return values
+    return 0.0 - values if len(classes) == 2 else np.take(values, order, axis)
+
+
 def predicted_classes(scores: NDArray[Any], classes: int = 2) -> Codes:
     """Class numbers for scores of shape (rows, weight vectors).
 

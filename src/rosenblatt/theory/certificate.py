@@ -115,6 +115,8 @@ class Certificate:
         The exact numbers and the data.
     geometric : bool
         Whether `margin` is the distance of the nearest example from the hyperplane, without the bias feature, as in an SVM.
+    limit : str or None
+        The limit that ended the search before it had the answer: "max_steps", "max_seconds" or "exact arithmetic".
     """
 
     status: Literal["separable", "inseparable", "undecided"]
@@ -128,6 +130,7 @@ class Certificate:
     fit_intercept: bool
     proof: Proof | None = field(repr=False)
     geometric: bool = False
+    limit: str | None = None
 
     def verify(self, X: Any = None, y: Any = None) -> bool:
         """Check every claim again in exact integer arithmetic.
@@ -216,6 +219,9 @@ class Certificate:
                 f"  margin    {lower:.6g} to {upper:.6g}{self._space()}",
                 "  proof     none: neither a separator nor a combination was found",
             ]
+        if self.limit is not None:
+            advice = "; raise it for a full answer" if self.limit.startswith("max") else ""
+            lines.append(f"  stopped   by the limit of {self.limit}{advice}")
         return "\n".join(lines)
 
     def _space(self) -> str:
@@ -315,7 +321,7 @@ def inseparable(
     )
 
 
-def undecided(problem: Problem, rows: Integers, shares: tuple[int, ...]) -> Certificate:
+def undecided(problem: Problem, rows: Integers, shares: tuple[int, ...], limit: str | None = None) -> Certificate:
     """Make the certificate of an undecided problem, with the known bounds."""
     proof = Proof(problem, None, rows, shares)
     radius = exact.root_above(exact.largest_square(problem))
@@ -330,4 +336,5 @@ def undecided(problem: Problem, rows: Integers, shares: tuple[int, ...]) -> Cert
         problem.classes,
         problem.fit_intercept,
         proof,
+        limit=limit,
     )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from rosenblatt.theory.clock import FREE, Clock
 from rosenblatt.theory.exact import lowest_exactly, to_integers
 from rosenblatt.theory.nearest import nearest_point
 from rosenblatt.theory.problem import Floats, Integers, Problem
@@ -22,7 +23,9 @@ PAIRS = 8
 """Largest number of pairs that a round adds."""
 
 
-def nearest_hulls(problem: Problem, tol: float, max_steps: int) -> tuple[Floats, Integers, tuple[int, ...]]:
+def nearest_hulls(
+    problem: Problem, tol: float, max_steps: int, clock: Clock = FREE
+) -> tuple[Floats, Integers, tuple[int, ...]]:
     """Find the nearest points of the hulls of two separable classes, in floating point.
 
     Parameters
@@ -33,6 +36,8 @@ def nearest_hulls(problem: Problem, tol: float, max_steps: int) -> tuple[Floats,
         Stop when the margin is known to this fraction.
     max_steps : int
         Largest number of rounds; each costs one pass over the data.
+    clock : Clock, default=FREE
+        The time limit.
 
     Returns
     -------
@@ -50,7 +55,7 @@ def nearest_hulls(problem: Problem, tol: float, max_steps: int) -> tuple[Floats,
     pairs = [(int(classes[0][0]), int(classes[1][0]))]
     best_margin, best, shortest = -np.inf, np.zeros(features.shape[1]), np.inf
     for _ in range(max_steps):
-        point = nearest_point(_differences(problem, features, pairs), 0.1 * tol, max_steps)
+        point = nearest_point(_differences(problem, features, pairs), 0.1 * tol, max_steps, clock)
         corral = [pairs[k] for k in point.corral.tolist()]
         length = float(np.linalg.norm(point.point))
         if length >= shortest:
@@ -64,7 +69,7 @@ def nearest_hulls(problem: Problem, tol: float, max_steps: int) -> tuple[Floats,
         gap = float(scores[new[0][0]] - scores[new[0][1]])
         if gap / length > best_margin:
             best_margin, best = gap / length, point.point
-        if gap >= (1.0 - tol) * length**2:
+        if gap >= (1.0 - tol) * length**2 or clock.over():
             break
         pairs = corral + [pair for pair in new if pair not in corral and scores[pair[0]] - scores[pair[1]] < length**2]
     corral, weights = found

@@ -14,9 +14,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from rosenblatt.engine.entries import combine, lowest, settle, take_in
+from rosenblatt.theory.clock import FREE, Clock
 from rosenblatt.theory.problem import Floats, Integers, Problem
 
-Reason: TypeAlias = Literal["separated", "zero", "optimal", "stalled", "out of steps"]
+Reason: TypeAlias = Literal["separated", "zero", "optimal", "stalled", "out of steps", "out of time"]
 
 LARGEST_CORRAL = 6000
 
@@ -33,7 +34,7 @@ class NearestPoint:
     Attributes
     ----------
     reason : str
-        "separated", "zero" (x vanishes up to rounding), "optimal", "stalled" or "out of steps".
+        "separated", "zero" (x vanishes up to rounding), "optimal", "stalled", "out of steps" or "out of time".
     point : ndarray
         The last x.
     corral : ndarray of int64
@@ -54,7 +55,7 @@ class NearestPoint:
     steps: int
 
 
-def nearest_point(problem: Problem, tol: float | None, max_steps: int) -> NearestPoint:
+def nearest_point(problem: Problem, tol: float | None, max_steps: int, clock: Clock = FREE) -> NearestPoint:
     """Run Wolfe's algorithm in floating point.
 
     Parameters
@@ -65,6 +66,8 @@ def nearest_point(problem: Problem, tol: float | None, max_steps: int) -> Neares
         Stop when the margin of the best separator and ‖x‖ differ by this fraction of ‖x‖; None: at the first separator.
     max_steps : int
         Largest number of rows that may be added.
+    clock : Clock, default=FREE
+        The time limit.
 
     Returns
     -------
@@ -93,6 +96,9 @@ def nearest_point(problem: Problem, tol: float | None, max_steps: int) -> Neares
         again = lowest > 0.9 * square and row in corral.rows[: corral.size]
         if again or lowest >= square - 1e-14 * corral.scale * length:
             return result("optimal")
+        if clock.over():
+            return result("out of time")
+        clock.note(step, corral.size)
         if step >= max_steps or corral.size >= LARGEST_CORRAL:
             return result("out of steps")
         step += 1

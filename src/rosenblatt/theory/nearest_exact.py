@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.theory.clock import FREE, Clock
 from rosenblatt.theory.exact import integer_rows, row_products, to_floats
 from rosenblatt.theory.problem import Floats, Integers, Problem
 from rosenblatt.theory.scaling import Scaled
@@ -119,7 +120,7 @@ def _affine_minimum(rows: list[list[int]]) -> list[Any]:
 
 
 def nearest_point_exactly(
-    scaled: Scaled, corral: Integers, weights: Floats, tol: float | None, max_work: int
+    scaled: Scaled, corral: Integers, weights: Floats, tol: float | None, max_work: int, clock: Clock = FREE
 ) -> ExactPoint:
     """Finish Wolfe's algorithm in rationals from the corral that was found in floating point.
 
@@ -136,6 +137,8 @@ def nearest_point_exactly(
     max_work : int
         Stop without a result (``finished`` is false) when the cubes of the sizes of the systems solved add up to more.
         A hundred million take about half a minute.
+    clock : Clock, default=FREE
+        The time limit; it is looked at between two steps.
 
     Returns
     -------
@@ -182,7 +185,8 @@ def nearest_point_exactly(
         row, product = lowest_product(scaled, separator, negative_is_enough=True)
         if product > 0 and (tol is None or product >= (1 - slack) * _reach(scaled, numbers[0], separator)):
             return ExactPoint(rows, combination, separator, True)
-        if row in numbers or work > max_work:
+        clock.note(0, len(numbers))
+        if row in numbers or work > max_work or clock.over():
             return ExactPoint(rows, combination, separator, row in numbers)
         numbers.append(row)
         vectors = integer_rows(problem, np.array(numbers), scaled.rows, scaled.columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.entries import perceptron
 from rosenblatt.theory.certificate import Certificate, Proof, inseparable, separable, undecided
+from rosenblatt.theory.clock import Clock, Report
 from rosenblatt.theory.enclosure import vanishing_combination
 from rosenblatt.theory.exact import CHUNK, integer_rows, null_combination, squared_length, to_floats, to_integers
 from rosenblatt.theory.geometric import nearest_hulls, with_best_bias
@@ -41,6 +43,8 @@ def certify(
     geometric: bool = False,
     positive: Any = None,
     max_steps: int = 100_000,
+    max_seconds: float | None = None,
+    progress: Report | None = None,
 ) -> Certificate:
     """Decide whether the data are linearly separable, and prove it.
 
@@ -75,6 +79,13 @@ def certify(
     max_steps : int, default=100_000
         Largest number of steps of Wolfe's algorithm; each costs one pass over the data. For the geometric margin, as many
         rounds.
+    max_seconds : float or None, default=None
+        Time limit. It is looked at between two steps, and a step in exact arithmetic may take longer. When it has passed, the
+        status is "undecided" unless it is proved already, and a margin interval may be wider than `tol`. `limit` of the
+        certificate says so.
+    progress : callable or None, default=None
+        Called about ten times a second with the number of steps, the number of examples in use, and the share of `max_seconds`
+        that has passed.
 
     Returns
     -------
@@ -95,6 +106,11 @@ def certify(
         )
     if max_steps < 1:
         raise ValueError(f"`max_steps` of certify must be at least 1; got {max_steps}. Large data may need thousands.")
+    if max_seconds is not None and not max_seconds > 0:
+        raise ValueError(
+            f"`max_seconds` of certify must be greater than 0, or None; got {max_seconds}. None takes the time that it needs."
+        )
+    clock = Clock(max_seconds, progress)
     rows = make_problem(X, y, fit_intercept, problem, positive)
     if geometric and (len(rows.classes) > 2 or (fit_intercept and len(rows.classes) < 2)):
         raise ValueError(
@@ -106,13 +122,13 @@ def certify(
     scaled = equilibrated(rows)
     weights = _perceptron_separator(scaled)
     if weights is None:
-        found = _decide(scaled, max_steps)
+        found = _decide(scaled, max_steps, clock)
         if isinstance(found, Certificate):
             return found
         weights = found
     if geometric and fit_intercept:
-        return _with_geometric_margin(rows, weights, tol, max_steps)
-    return _with_margin(rows, weights, tol, max_steps)
+        return _with_geometric_margin(rows, weights, tol, max_steps, clock)
+    return _with_margin(rows, weights, tol, max_steps, clock)
 
 
 def _contradiction(problem: Problem) -> Integers | None:
@@ -177,29 +193,41 @@ def _checked(scaled: Scaled, w: Floats) -> tuple[int, ...] | None:
     return None
 
 
-def _decide(scaled: Scaled, max_steps: int) -> Certificate | tuple[int, ...]:
+def _decide(scaled: Scaled, max_steps: int, clock: Clock) -> Certificate | tuple[int, ...]:
     """Return a separator, or a certificate of the status "inseparable" or "undecided"."""
-    point = nearest_point(scaled.problem, None, max_steps)
+    point = nearest_point(scaled.problem, None, max_steps, clock)
     if point.reason == "separated":
         weights = _checked(scaled, point.separator)
         if weights is not None:
             return weights
     corral, original = point.corral, scaled.original
-    if point.reason != "out of steps":
+    if point.reason not in ("out of steps", "out of time"):
         approximately = vanishing_combination(scaled.problem, corral)
         if approximately is not None:
             return inseparable(original, corral, None, _spread(scaled, corral, approximately))
+        if clock.over():
+            return _given_up(scaled, corral, point.weights, "max_seconds")
         shares = null_combination(integer_rows(original, corral, scaled.rows, np.zeros_like(scaled.columns)))
         if shares is not None:
             return inseparable(original, corral, scaled.unscaled_shares(corral, shares))
-        if len(corral) ** 3 <= STATUS_WORK:
-            exactly = nearest_point_exactly(scaled, corral, point.weights, None, STATUS_WORK)
+        if len(corral) ** 3 <= STATUS_WORK and not clock.over():
+            exactly = nearest_point_exactly(scaled, corral, point.weights, None, STATUS_WORK, clock)
             if exactly.separator is None:
                 return inseparable(original, exactly.rows, exactly.weights)
             if exactly.finished:
                 return _rounded(scaled, exactly.separator)
-            return undecided(original, exactly.rows, exactly.weights)
-    return undecided(original, corral, to_integers(point.weights, scaled.rows[corral // original.blocks]))
+            return undecided(
+                original, exactly.rows, exactly.weights, "max_seconds" if clock.over() else "exact arithmetic"
+            )
+    limits = {"out of steps": "max_steps", "out of time": "max_seconds"}
+    otherwise = "max_seconds" if clock.over() else "exact arithmetic"
+    return _given_up(scaled, corral, point.weights, limits.get(point.reason, otherwise))
+
+
+def _given_up(scaled: Scaled, corral: Integers, weights: Floats, limit: str) -> Certificate:
+    """An undecided certificate from a point in floating point."""
+    original = scaled.original
+    return undecided(original, corral, to_integers(weights, scaled.rows[corral // original.blocks]), limit)
 
 
 def _spread(scaled: Scaled, rows: Integers, weights: Floats) -> Floats:
@@ -218,7 +246,9 @@ def _rounded(scaled: Scaled, weights: tuple[int, ...]) -> tuple[int, ...]:
     return floats if lowest_product(scaled, floats)[1] > 0 else weights
 
 
-def _with_margin(problem: Problem, weights: tuple[int, ...], tol: float | None, max_steps: int) -> Certificate:
+def _with_margin(
+    problem: Problem, weights: tuple[int, ...], tol: float | None, max_steps: int, clock: Clock
+) -> Certificate:
     """The certificate of a separator with a margin interval of relative width `tol`."""
     scaled = normalized(problem)
     unit = Fraction(2) ** -int(scaled.rows[0])
@@ -232,16 +262,20 @@ def _with_margin(problem: Problem, weights: tuple[int, ...], tol: float | None, 
         return max((_squared_margin(scaled, w) * unit**2, w) for w in candidates)
 
     if tol is not None:
-        point = nearest_point(scaled.problem, 0.99 * tol, max_steps)
+        point = nearest_point(scaled.problem, 0.99 * tol, max_steps, clock)
         rows, shares = point.corral, to_integers(point.weights)
         refined = _checked(scaled, point.separator)
         if refined is not None:
             candidates.append(refined)
         lower, weights = best()
         certificate = separable(problem, weights, rows, shares, lower)
-        if _closed(certificate, tol) or len(rows) ** 3 > MARGIN_WORK:
+        if _closed(certificate, tol):
             return certificate
-        exactly = nearest_point_exactly(scaled, rows, point.weights, 0.99 * tol, MARGIN_WORK)
+        if clock.over():
+            return replace(certificate, limit="max_seconds")
+        if len(rows) ** 3 > MARGIN_WORK:
+            return certificate
+        exactly = nearest_point_exactly(scaled, rows, point.weights, 0.99 * tol, MARGIN_WORK, clock)
         rows, shares = exactly.rows, exactly.weights
         if exactly.separator is not None:
             candidates += [exactly.separator, _rounded(scaled, exactly.separator)]
@@ -250,15 +284,18 @@ def _with_margin(problem: Problem, weights: tuple[int, ...], tol: float | None, 
 
 
 def _with_geometric_margin(
-    problem: Problem, weights: tuple[int, ...], tol: float | None, max_steps: int
+    problem: Problem, weights: tuple[int, ...], tol: float | None, max_steps: int, clock: Clock
 ) -> Certificate:
     """The same for the geometric margin."""
-    w, rows, shares = nearest_hulls(problem, 0.99 * (tol or 0.5), 1 if tol is None else max_steps)
+    w, rows, shares = nearest_hulls(problem, 0.99 * (tol or 0.5), 1 if tol is None else max_steps, clock)
     found = [with_best_bias(problem, candidate) for candidate in (to_integers(w), weights[:-1])]
     proofs = [Proof(problem, candidate, rows, shares, True) for candidate in found if candidate is not None]
     lower, best = max((proof.lower(), proof.weights) for proof in proofs)
     assert best is not None
-    return separable(problem, best, rows, shares, lower, True)
+    certificate = separable(problem, best, rows, shares, lower, True)
+    if tol is not None and clock.over() and not _closed(certificate, tol):
+        return replace(certificate, limit="max_seconds")
+    return certificate
 
 
 def _squared_margin(scaled: Scaled, weights: tuple[int, ...]) -> Fraction:

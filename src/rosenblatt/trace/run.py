@@ -140,6 +140,8 @@ def trace(
         refuse(init, "init", "the starting weights of a committee are random and depend on random_state")
     full_X, full_y, weight = with_all_classes(X, labels, classes)
     coef, intercept = split_init(init, X.shape[1], len(np.unique(full_y)), fit_intercept)
+    if positive_first(np.unique(full_y), positive):  # `fit` takes the weights of the second class in sorted order
+        coef, intercept = (None if part is None else -part for part in (coef, intercept))
 
     positive_first(np.unique(full_y), positive, "trace")  # before the search for a separator names another function
 
