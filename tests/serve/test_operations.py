@@ -24,7 +24,7 @@ from rosenblatt.serve.learner import Served
 from rosenblatt.serve.service import Service
 from rosenblatt.serve.snapshots import copy, from_snapshot, read_model
 from rosenblatt.serve.store import Snapshot, Store
-from tests.serve.crashes import differing
+from tests.serve.crashes import differing, mixed_kills
 from tests.serve.processes import Server
 from tests.serve.test_faults import wait_until
 from tests.serve.test_learner import LIMITS, asked, run, same, traffic
@@ -320,6 +320,11 @@ def test_scores_are_those_of_the_model(tmp_path, algorithm, labels):
             assert sum(reason["part"] for reason in answer["reasons"]) + bias == pytest.approx(order[0][1])
         else:
             assert answer["reasons"] is None
+
+
+def test_killing_leader_standby_and_database_loses_nothing(postgres):
+    result = mixed_kills(postgres.database(f"t{uuid.uuid4().hex}"), 4, postgres)  # the benchmark does it 500 times
+    assert result["confirmed"] > 20
 
 
 def test_the_tests_that_the_documentation_names_exist():

@@ -1,7 +1,7 @@
 """Group commit: collect the events that are not on disk yet, and write them together.
 
 While a thread writes one group, the next one is collected: the slower the disk, the larger the groups. Snapshots are encoded by
-another thread and stored with a later group, so no request waits for them.
+another thread and stored in parts with later groups, so no request waits long for them.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from rosenblatt.serve.learner import Served
 from rosenblatt.serve.metrics import Metrics
 from rosenblatt.serve.news import News
 from rosenblatt.serve.snapshots import Copy, copy
-from rosenblatt.serve.store import Snapshot, Store
+from rosenblatt.serve.store import Part, Snapshot, Store
 
 log = logging.getLogger("rosenblatt.serve")
 
@@ -63,7 +63,7 @@ class Groups:
         self.writing_since: float | None = None
         self._encoder = ThreadPoolExecutor(1, "snapshots")
         self._encoding: asyncio.Task[None] | None = None
-        self._encoded: list[tuple[Served, Snapshot]] = []
+        self._parts: list[tuple[Served, Part]] = []  # of a snapshot, the last one first
         self._not_before: dict[int, float] = {}
         self._generation = 0
 
@@ -103,7 +103,7 @@ class Groups:
             if not future.done():
                 future.set_exception(refusal)
         self.events, self._created, self._waiting, self._told, self._bytes = [], [], [], [], 0
-        self._encoded = []
+        self._parts = []
         self._generation += 1
         self._taken.set()
         self._wake.set()
@@ -128,20 +128,22 @@ class Groups:
         self.events, self._created, self._waiting, self._told, self._bytes = [], [], [], [], 0
         self._taken.set()
         self._taken = asyncio.Event()
-        encoded, self._encoded = self._encoded, []
+        part = self._parts.pop() if self._parts else None
         self.writing_since = started = time.monotonic()
         try:
             due = self._due(models)  # copied now: the copy must include the events of this group and no later ones
-            await self._write(self._put, events, [snapshot for _, snapshot in encoded], created)
+            await self._write(self._put, events, [], created, None if part is None else part[1])
         except BaseException:  # any error: no request may wait for ever
             self._waiting = waiting + self._waiting
             raise
         finally:
             self.writing_since = None
         self._metrics.committed(len(events), time.monotonic() - started)
-        for served, snapshot in encoded:
-            served.snapshot_sequence = snapshot.sequence
+        if part is not None and part[1].last:
+            part[0].snapshot_sequence = part[1].sequence
             self._metrics.snapshots.inc()
+        if self._parts:
+            self._wake.set()
         if due is not None:
             self._encoding = asyncio.create_task(self._encode(*due))
         for served, event in news:
@@ -150,9 +152,11 @@ class Groups:
             if not future.done():
                 future.set_result(answer)
 
-    def _put(self, events: list[Event], snapshots: list[Snapshot], created: list[tuple[int, str]]) -> None:
+    def _put(
+        self, events: list[Event], snapshots: list[Snapshot], created: list[tuple[int, str]], part: Part | None = None
+    ) -> None:
         """Write a group; runs in the writing thread."""
-        self._store.append(events, snapshots, created)
+        self._store.append(events, snapshots, created, part)
 
     # ---- snapshots ----
 
@@ -174,7 +178,7 @@ class Groups:
 
     def _due(self, models: Mapping[str, Served]) -> tuple[Served, int, Copy, float] | None:
         """A copy of a model with many examples since its last snapshot; one at a time, limited to about 4% of the time."""
-        if self._encoding is not None and not self._encoding.done():
+        if self._parts or (self._encoding is not None and not self._encoding.done()):
             return None
         now = time.monotonic()
         for served in models.values():
@@ -191,7 +195,8 @@ class Groups:
         now = time.monotonic()
         self._not_before[served.number] = now + (PAUSE if data is None else 25 * (now - started))
         if data is not None and generation == self._generation:
-            self._encoded.append((served, Snapshot(served.number, sequence, data)))
+            self._parts = [(served, part) for part in Snapshot(served.number, sequence, data).parts()][::-1]
+            self._wake.set()
 
     async def _bytes_of(self, served: Served, moment: Copy) -> bytes | None:
         """Encode a copy; None if that is not possible: a model that has no snapshot must not keep the others from theirs."""

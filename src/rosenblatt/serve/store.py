@@ -68,7 +68,12 @@ _lease = sa.Table(
     sa.Column("beat", sa.BigInteger, nullable=False),
 )
 
-_PART = 16 << 20
+PART = 4 << 20
+"""Bytes of a part of a snapshot: a larger one would delay the events that are written after it."""
+
+_FIRST, _END = 1_000_000, 2_000_000
+"""Numbers of parts in the table: those of a snapshot that is written in several transactions start at the first, and a row with
+the second plus their count marks its end. Parts with smaller numbers were written in one transaction."""
 
 
 class StoreError(Exception):
@@ -94,6 +99,23 @@ class Snapshot(NamedTuple):
     model: int
     sequence: int
     data: bytes
+
+    def parts(self) -> "Iterator[Part]":
+        """The snapshot in parts that can be written one by one."""
+        count = -(-len(self.data) // PART)
+        for number in range(count):
+            data = self.data[number * PART : (number + 1) * PART]
+            yield Part(self.model, self.sequence, number, data, number + 1 == count)
+
+
+class Part(NamedTuple):
+    """Part of a snapshot; the snapshot counts when its last part is there, and then replaces the one before."""
+
+    model: int
+    sequence: int
+    number: int
+    data: bytes
+    last: bool
 
 
 @contextlib.contextmanager
@@ -324,7 +346,11 @@ class Store:
     # ---- write ----
 
     def append(
-        self, events: Sequence[Event], snapshots: Sequence[Snapshot] = (), models: Sequence[tuple[int, str]] = ()
+        self,
+        events: Sequence[Event],
+        snapshots: Sequence[Snapshot] = (),
+        models: Sequence[tuple[int, str]] = (),
+        part: Part | None = None,
     ) -> None:
         """Write a group, all or nothing; an empty group renews the lease."""
         with self._write() as connection:
@@ -334,7 +360,10 @@ class Store:
             if events:
                 self._insert(connection, events)
             for snapshot in snapshots:
-                self._keep(connection, snapshot)
+                for piece in snapshot.parts():
+                    self._keep(connection, piece)
+            if part is not None:
+                self._keep(connection, part)
 
     def _insert(self, connection: Connection, events: Sequence[Event]) -> None:
         """Insert many rows in one statement; row by row, this thread and the event loop would compete for the interpreter."""
@@ -345,19 +374,16 @@ class Store:
             values = tuple(itertools.chain.from_iterable(some))
             connection.exec_driver_sql(f"{_INSERT} {', '.join([row] * len(some))}", values)
 
-    def _keep(self, connection: Connection, snapshot: Snapshot) -> None:
-        connection.execute(_snapshots.delete().where(_snapshots.c.model == snapshot.model))
-        parts = range(0, len(snapshot.data), _PART)
-        rows = [
-            {
-                "model": snapshot.model,
-                "sequence": snapshot.sequence,
-                "part": part,
-                "data": snapshot.data[at : at + _PART],
-            }
-            for part, at in enumerate(parts)
-        ]
-        connection.execute(_snapshots.insert(), rows)
+    def _keep(self, connection: Connection, part: Part) -> None:
+        table, row = _snapshots.c, {"model": part.model, "sequence": part.sequence}
+        if part.number == 0:  # of a snapshot that was not finished
+            unfinished = (table.model == part.model) & (table.sequence == part.sequence)
+            connection.execute(_snapshots.delete().where(unfinished))
+        connection.execute(_snapshots.insert().values(**row, part=_FIRST + part.number, data=part.data))
+        if part.last:
+            connection.execute(_snapshots.insert().values(**row, part=_END + part.number + 1, data=b""))
+            others = (table.model == part.model) & (table.sequence != part.sequence)
+            connection.execute(_snapshots.delete().where(others))
 
     # ---- read ----
 
@@ -380,11 +406,20 @@ class Store:
             return [(row.number, row.name, row.last or 0) for row in connection.execute(query)]
 
     def snapshot(self, model: int) -> Snapshot | None:
-        """Newest snapshot of a model."""
+        """Newest complete snapshot of a model."""
+        numbers = sa.select(_snapshots.c.sequence, _snapshots.c.part).where(_snapshots.c.model == model)
         with self._read() as connection:
-            query = sa.select(_snapshots.c.sequence, _snapshots.c.data).where(_snapshots.c.model == model)
-            rows = connection.execute(query.order_by(_snapshots.c.part)).all()
-        return Snapshot(model, rows[0].sequence, b"".join(row.data for row in rows)) if rows else None
+            parts: dict[int, list[int]] = {}
+            for row in connection.execute(numbers):
+                parts.setdefault(row.sequence, []).append(row.part)
+            for sequence in sorted(parts, reverse=True):
+                if max(parts[sequence]) < _FIRST or _END + len(parts[sequence]) - 1 in parts[sequence]:
+                    query = sa.select(_snapshots.c.data).where(
+                        _snapshots.c.model == model, _snapshots.c.sequence == sequence
+                    )
+                    rows = connection.execute(query.order_by(_snapshots.c.part)).all()
+                    return Snapshot(model, sequence, b"".join(row.data for row in rows)) if rows else None
+        return None
 
     def events(self, model: int, after: int = 0, most: int | None = None) -> Iterator[Event]:
         """Events of a model after a number, in order, read a few thousand at a time."""
