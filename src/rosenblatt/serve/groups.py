@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from rosenblatt.model_file.container import to_bytes
 from rosenblatt.serve.events import Event
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.learner import Served
@@ -28,6 +27,9 @@ ENOUGH = 1 << 20
 
 SNAPSHOT_BYTES = 32 << 20
 """Bytes of events of a model after which a snapshot is due, however few they are."""
+
+LARGE = 16 << 20
+"""Bytes of a snapshot that is taken less often."""
 
 PAUSE = 60.0
 """Seconds until a snapshot that failed is tried again."""
@@ -65,6 +67,7 @@ class Groups:
         self._encoding: asyncio.Task[None] | None = None
         self._parts: list[tuple[Served, Part]] = []  # of a snapshot, the last one first
         self._not_before: dict[int, float] = {}
+        self.copying = asyncio.Lock()  # held while there is a copy of a model in memory
         self._generation = 0
 
     # ---- collecting ----
@@ -177,8 +180,8 @@ class Groups:
         self._encoder.shutdown()
 
     def _due(self, models: Mapping[str, Served]) -> tuple[Served, int, Copy, float] | None:
-        """A copy of a model with many examples since its last snapshot; one at a time, limited to about 4% of the time."""
-        if self._parts or (self._encoding is not None and not self._encoding.done()):
+        """A copy of a model with many examples since its last snapshot; one at a time, limited to about 4% of the time, 1% for large ones."""
+        if self._parts or self.copying.locked() or (self._encoding is not None and not self._encoding.done()):
             return None
         now = time.monotonic()
         for served in models.values():
@@ -193,7 +196,8 @@ class Groups:
         generation = self._generation
         data = await self._bytes_of(served, moment)
         now = time.monotonic()
-        self._not_before[served.number] = now + (PAUSE if data is None else 25 * (now - started))
+        times = 25 if data is None or len(data) < LARGE else 100  # other threads wait while parts of it are encoded
+        self._not_before[served.number] = now + (PAUSE if data is None else times * (now - started))
         if data is not None and generation == self._generation:
             self._parts = [(served, part) for part in Snapshot(served.number, sequence, data).parts()][::-1]
             self._wake.set()
@@ -201,7 +205,8 @@ class Groups:
     async def _bytes_of(self, served: Served, moment: Copy) -> bytes | None:
         """Encode a copy; None if that is not possible: a model that has no snapshot must not keep the others from theirs."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._encoder, _encoded, moment)
+            async with self.copying:
+                return await asyncio.get_running_loop().run_in_executor(self._encoder, _encoded, moment)
         except Exception:
             log.exception("a model has no snapshot", extra={"model": served.name})
             self._metrics.snapshot_failures.inc()
@@ -209,4 +214,4 @@ class Groups:
 
 
 def _encoded(moment: Copy) -> bytes:
-    return to_bytes(*moment.packed())
+    return moment.encoded()

@@ -23,7 +23,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from rosenblatt.model_file.container import to_bytes
 from rosenblatt.serve.choice import canonical
 from rosenblatt.serve.clock import Clock
 from rosenblatt.serve.events import Event, Limits, Requests
@@ -34,7 +33,7 @@ from rosenblatt.serve.learner import Served
 from rosenblatt.serve.metrics import Metrics
 from rosenblatt.serve.news import News
 from rosenblatt.serve.scoring import scored
-from rosenblatt.serve.snapshots import copied_estimator, packed_model, read_model
+from rosenblatt.serve.snapshots import copied_estimator, encoded_estimator, read_model
 from rosenblatt.serve.store import LeaseLost, Store, StoreError, Token
 
 log = logging.getLogger("rosenblatt.serve")
@@ -61,10 +60,15 @@ class SharedFile:
     ----------
     content : bytes
         Content of the file.
+    model, sequence : int
+        Number of the model, and its last event.
+    cost : float
+        Seconds that it took to make the content.
     """
 
-    def __init__(self, content: bytes) -> None:
-        self.size = len(content)
+    def __init__(self, content: bytes, model: int, sequence: int, cost: float) -> None:
+        self.size, self._model, self._sequence = len(content), model, sequence
+        self._good_until = time.monotonic() + (50 * cost if cost > 0.2 else 0.0)
         with tempfile.TemporaryFile() as file:
             file.write(content)
             file.flush()
@@ -72,6 +76,11 @@ class SharedFile:
 
     def __del__(self) -> None:
         os.close(self._number)
+
+    def is_new(self, served: Served) -> bool:
+        """Whether this is the file of a model; that of a large one, which takes long to make, may be a little older."""
+        same = self._sequence == served.sequence or time.monotonic() < self._good_until
+        return self._model == served.number and same
 
     def read(self, start: int, count: int) -> bytes:
         """Read a part."""
@@ -127,8 +136,8 @@ class Service:
         self._followed = 0.0
         self._numbers = 0
         self._reading, self._stop_reading = asyncio.Lock(), threading.Event()
-        self._turn, self._copying = asyncio.Lock(), asyncio.Lock()
-        self._last_file: tuple[tuple[int, int], SharedFile] | None = None
+        self._turn = asyncio.Lock()
+        self._last_file: SharedFile | None = None
 
     # ---- start and stop ----
 
@@ -516,20 +525,22 @@ class Service:
                 409,
                 f"The model {name!r} has no file yet, because it has not learned anything. Send it an example first.",
             )
-        async with self._copying:
-            moment = served.number, served.sequence
-            if self._last_file is None or self._last_file[0] != moment:
-                estimator = copied_estimator(served)
-                await self.confirmed(None)
-                file = await self._help(lambda: SharedFile(to_bytes(*packed_model(estimator))))
-                self._last_file = moment, file
-            return self._last_file[1]
+        async with self._groups.copying:
+            if self._last_file is not None and self._last_file.is_new(served):
+                return self._last_file
+            self._last_file, started = None, time.monotonic()
+            sequence, estimators = served.sequence, [copied_estimator(served)]
+            await self.confirmed(None)
+            content = await self._help(encoded_estimator, estimators)
+            file = SharedFile(content, served.number, sequence, time.monotonic() - started)
+            self._last_file = file
+            return file
 
     async def insight(self, name: str, top: int) -> dict[str, Any]:
         """Learning curve, recent examples and largest weights, for the live page."""
         served, facts = self._shown(name)
         shown = {**facts, "curve": served.curve, "recent": recent_examples(served)}
-        async with self._copying:
+        async with self._groups.copying:
             largest = await self._help(lambda estimator: list(strongest(estimator, top)), copied_estimator(served))
         return dict(await self.confirmed({**shown, "strongest": largest}))
 
