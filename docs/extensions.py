@@ -230,8 +230,11 @@ def between(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def after(app: Sphinx, exception: Exception | None) -> None:
-    """Check the links of the written pages."""
+    """Add the lab as a page that needs no server, and check the links of the written pages."""
     if exception is None and app.builder.format == "html":
+        from rosenblatt.lab.bundle import one_file
+
+        (Path(app.outdir) / "playground.html").write_text(one_file(), encoding="utf-8")
         _warn(checks.links(Path(app.outdir)))
 
 

@@ -37,8 +37,10 @@ def chromium() -> Iterator[Any]:
             profile,
             executable_path=CHROMIUM,
             args=FLAGS,
-            viewport={"width": 1440, "height": 900},
             accept_downloads=True,
+            # Without motion: otherwise the first picture would start to move under the tests.
+            viewport={"width": 1440, "height": 900},
+            reduced_motion="reduce",
         )
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         context.set_default_timeout(20_000)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rosenblatt
+from rosenblatt.cli.lab import write_page
 from rosenblatt.lab.requests import answer
 from rosenblatt.lab.server import Server
 from tests.lab.browser import chromium, idle, needs_chromium, open_lab
@@ -18,8 +19,14 @@ CASES = json.loads((Path(__file__).parents[1] / "data" / "worked_examples.json")
 FLOWERS = "length,width,depth,kind\n1,2,0,rose\n2,1,1,lily\n3,5,1,rose\n4,2,0,lily\n"
 
 
-@pytest.fixture(scope="module")
-def address():
+@pytest.fixture(scope="module", params=["served", "alone"])
+def address(request, tmp_path_factory):
+    """The page of the server, and the page in one file, which computes everything itself."""
+    if request.param == "alone":
+        path = tmp_path_factory.mktemp("lab") / "lab.html"
+        write_page(path)
+        yield path.as_uri()
+        return
     with Server(0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.address
@@ -74,6 +81,15 @@ def points(page):
     return page.evaluate("() => lab.data.X")
 
 
+def same_csv(text, other):
+    """The same table; numbers may differ by rounding, as those of two separators with the same margin do."""
+    tables = [[line.split(",") for line in one.splitlines()] for one in (text, other)]
+    assert tables[0][0] == tables[1][0]
+    for row, expected in zip(*tables, strict=True):
+        for cell, value in zip(row, expected, strict=True):
+            assert cell == value or float(cell) == pytest.approx(float(value), rel=1e-9, abs=1e-9)
+
+
 def at(page, x, y):
     """The screen position of a point of the plane."""
     box = page.locator("svg.plane").bounding_box()
@@ -115,7 +131,7 @@ class TestWorkedExamples:
         assert page.evaluate("() => navigator.clipboard.readText()") == run.to_markdown("notes")
         page.get_by_role("button", name="Copy CSV").click()
         page.get_by_text("copied as CSV").wait_for()
-        assert page.evaluate("() => navigator.clipboard.readText()") == run.to_csv()
+        same_csv(page.evaluate("() => navigator.clipboard.readText()"), run.to_csv())
 
     @pytest.mark.parametrize("scheme", ["max", "all"])
     def test_three_classes(self, used_page, scheme):
@@ -134,10 +150,10 @@ class TestWorkedExamples:
         page.get_by_role("button", name="To the next mistake").click()
         assert page.locator(".board tr[aria-current]").inner_text().startswith("2")
         assert "example 2 is +1; score −1" in page.locator(".sentence").inner_text()
-        assert page.locator(".code li.now").all_inner_texts()[-1] == "if y <w, x> <= 0:"
+        assert page.locator(".code li.now").all_inner_texts()[-1] == "if y <w, x> < 0, or <w, x> = 0 and y = −1:"
         page.get_by_role("button", name="One step", exact=True).click()
         assert "w + (1, 3, 2) = (0, 3, 2)" in page.locator(".sentence").inner_text()
-        assert page.locator(".code li.now").all_inner_texts() == ["w = w + eta0 y x"]
+        assert page.locator(".code li.now").all_inner_texts() == ["w = w + y x"]
         assert page.locator(".vectors").get_attribute("aria-label") == "(0, 0) + (3, 2) = (3, 2), bias −1 → 0"
         page.get_by_role("button", name="To the end").click()
         assert page.locator(".board tr[aria-current]").inner_text().startswith("6")
@@ -281,9 +297,7 @@ class TestLearners:
             sum(model(**settings).fit(made["X"], made["y"]).predict(made["X"]) != made["y"])
             for model in (rosenblatt.Perceptron, rosenblatt.AveragedPerceptron, rosenblatt.VotedPerceptron)
         ]
-        assert told[:2] == wrong[:2]
-        # The vote is painted cell by cell: a point beside the boundary may be in a cell of the other side.
-        assert abs(told[2] - wrong[2]) <= 2
+        assert told == wrong
 
     def test_kernel_regions_agree_with_the_learner(self, used_page):
         page = used_page
@@ -296,7 +310,7 @@ class TestLearners:
             """() => {
                 const {grid, field} = lab.plane, [, score] = field.at(lab.frame), found = [];
                 for (let r = 0; r < grid.rows; r += 7) for (let c = 0; c < grid.columns; c += 7)
-                    found.push([grid.x[c], grid.y[r], score[r * grid.columns + c]]);
+                    found.push([grid.x[r * grid.columns + c], grid.y[r * grid.columns + c], score[r * grid.columns + c]]);
                 return found;
             }"""
         )
@@ -322,7 +336,7 @@ class TestProof:
         )
         shown = [float(text.replace("−", "-")) for text in page.locator(".legend b").all_inner_texts()]
         assert shown == pytest.approx(list(run[-1].squeeze), rel=1e-3)
-        assert str(int(run.bound)) in page.locator(".proof .words").inner_text()
+        assert f"{int(run.bound):,}" in page.locator(".proof .words").inner_text()
         page.get_by_label("show up to the bound").check()
         assert page.locator(".squeeze .bound").count() == 1
 
@@ -384,7 +398,7 @@ class TestSharing:
         made = answer("preset", {"name": "circles"})
         body = {key: made[key] for key in ("X", "y", "algorithm", "parameters")}
         csv = self.save(page, "Steps as CSV").decode()
-        assert csv == answer("export", body | {"form": "csv"})["text"]
+        same_csv(csv, answer("export", body | {"form": "csv"})["text"])
         code = self.save(page, "Python code as file").decode()
         names: dict = {}
         exec(code.replace("print(", "str("), names)

@@ -10,6 +10,7 @@ import pytest
 
 from rosenblatt import certify, trace
 from rosenblatt.lab.requests import RequestError, answer
+from rosenblatt.lab.runs import columns_of
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "worked_examples.json").read_text(encoding="utf-8"))
 X, Y = [[1, 1], [3, 2], [2, 4], [3, 4], [2, 3]], [-1, 1, 1, 1, -1]
@@ -36,7 +37,7 @@ class TestRun:
         assert said["mistakes"] == run.total_mistakes
         assert said["updates"] == run.total_updates
         assert said["steps"]["correct"] == [step.correct for step in run]
-        assert said["table"]["rows"] == run.to_cells("notes")[1]
+        assert said["table"]["rows"] == run.to_cells(columns_of(name))[1]
         if run.kind != "dual":
             assert weights_after(said) == [step.after.tolist() for step in run]
             assert said["weights"] == run.weights.tolist()
@@ -89,6 +90,12 @@ class TestRun:
             ("passive-aggressive", {}, 1),
         ):
             assert answer("run", {"X": X, "y": Y, "algorithm": name, "parameters": parameters})["band"] == band
+
+    def test_a_voted_run_shows_how_long_its_weights_survived(self):
+        said = answer("run", {"X": X, "y": Y, "algorithm": "voted", "parameters": {"max_iter": 2}})
+        assert said["table"]["headings"][-1] == "survived"
+        told = [row[-1][0] for row in said["table"]["rows"][:-1]]
+        assert told == [f"{step.survived:g}" for step in trace(X, Y, "voted", max_iter=2)]
 
     def test_labels_may_be_words(self):
         said = answer("run", {"X": X, "y": ["no", "yes", "yes", "yes", "no"], "algorithm": "perceptron"})
@@ -251,5 +258,10 @@ class TestCatalogue:
             "kind": "number",
             "optional": False,
             "help": known["C"]["help"],
+            "limits": {"above": 0, "least": None, "most": None, "odd": False},
+            "must": [
+                "`C` of PassiveAggressive must be a number greater than 0; got ",
+                ". Smaller values take smaller steps.",
+            ],
         }
         assert known["shuffle"]["default"] is False

@@ -111,11 +111,9 @@ def serve(
     """
     if log_level not in ("debug", "info", "warning", "error"):
         raise Usage(f"--log-level must be debug, info, warning or error; got {log_level!r}.")
-    from rosenblatt.cli import _imports
     from rosenblatt.serve.events import Limits
     from rosenblatt.serve.server import serve as run
 
-    _imports.numba_without_linear_algebra()
     limits = Limits(
         body=max_body, features=max_features, pending=max_pending, age=max_age, remembered=remember, models=max_models,
         weights=max_weights, classes=max_classes, names=max_names, pending_bytes=max_pending_bytes, rate=max_rate,

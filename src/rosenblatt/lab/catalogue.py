@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 import re
 import sys
 from typing import Any
@@ -27,13 +28,16 @@ def catalogue() -> dict[str, Any]:
     from rosenblatt._version import __version__
 
     from .presets import PRESETS
-    from .runs import MOST_CLASSES, MOST_POINTS, MOST_STEPS, MOST_VISITS
+    from .runs import MOST_CLASSES, MOST_FEATURES, MOST_POINTS, MOST_STEPS, MOST_VISITS
 
-    limits = {"points": MOST_POINTS, "classes": MOST_CLASSES, "visits": MOST_VISITS, "steps": MOST_STEPS}
-    presets = [
-        {"name": name, "title": one.title, "group": one.group, "about": one.about, "options": one.options}
-        for name, one in PRESETS.items()
-    ]
+    limits = {
+        "points": MOST_POINTS,
+        "features": MOST_FEATURES,
+        "classes": MOST_CLASSES,
+        "visits": MOST_VISITS,
+        "steps": MOST_STEPS,
+    }
+    presets = [one.described(name) for name, one in PRESETS.items()]
     return {"version": __version__, "learners": learners(), "presets": presets, "limits": limits}
 
 
@@ -49,7 +53,18 @@ def learners() -> list[dict[str, Any]]:
         except ValueError:
             continue
         found[name] = learner
-    order = ["perceptron", "averaged", "voted", "pocket", "batch", "margin", "passive-aggressive", "winnow", "kernel"]
+    order = [
+        "perceptron",
+        "averaged",
+        "voted",
+        "pocket",
+        "batch",
+        "margin",
+        "passive-aggressive",
+        "winnow",
+        "parallel",
+        "kernel",
+    ]
     names = [name for name in order if name in found] + [name for name in found if name not in order]
     return [_learner(name, found[name]) for name in names]
 
@@ -74,19 +89,37 @@ def _source(learner: Any) -> str:
 
 def _parameters(name: str, learner: Any) -> list[dict[str, Any]]:
     declared, default = declarations(learner), defaults(learner) | DEFAULTS
-    shown = [key for key in declared if key not in HIDDEN and not (name == "kernel" and key == "eta")]
+    without = {"kernel": ("eta",), "parallel": ("multiclass", "on_zero")}.get(name, ())
+    shown = [key for key in declared if key not in HIDDEN and key not in without]
     shown.sort(key=lambda key: COMMON.index(key) if key in COMMON else -1)
-    return [{"name": key, "default": default[key], **_control(declared[key])} for key in shown]
+    return [{"name": key, "default": default[key], **_control(key, declared[key], learner.__name__)} for key in shown]
 
 
-def _control(parameter: Parameter) -> dict[str, Any]:
-    """Description of the control for a parameter."""
-    one: dict[str, Any] = {"help": parameter.about + (f" A number{parameter.limits}." if parameter.limits else "")}
+class _Given:
+    """Stands for the given value in an error message."""
+
+    def __repr__(self) -> str:
+        return "\0"
+
+
+def _control(name: str, parameter: Parameter, owner: str) -> dict[str, Any]:
+    """Description of the control for a parameter, with the error message before and after the given value."""
+    one: dict[str, Any] = {
+        "help": parameter.about + (f" A number{parameter.limits}." if parameter.limits else ""),
+        "must": parameter.message(name, owner, _Given()).split("\0"),
+    }
     if parameter.choices == SWITCH:
         return one | {"kind": "switch"}
     if parameter.choices and not parameter.number:
         return one | {"kind": "choice", "choices": [word for word in parameter.choices if word != "precomputed"]}
-    return one | {"kind": "whole" if parameter.number == "int" else "number", "optional": parameter.none}
+    limits = {
+        "above": None if parameter.above == -math.inf else parameter.above,
+        "least": parameter.least,
+        "most": parameter.most,
+        "odd": parameter.odd,
+    }
+    kind = "whole" if parameter.number == "int" else "number"
+    return one | {"kind": kind, "optional": parameter.none, "limits": limits}
 
 
 def pseudocode(learner: Any) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.delimited import records, sniff
-from rosenblatt.data.tables import MISSING, choose_label
+from rosenblatt.data.tables import MISSING, NUMBER, choose_label
 
 from .runs import MOST_CLASSES, MOST_FEATURES, MOST_POINTS
 
@@ -30,7 +30,8 @@ def read(text: Any, label: Any = None, columns: Any = None, projection: bool = F
     Returns
     -------
     dict
-        ``columns``, ``numeric``, ``label``, ``chosen``; ``X``, ``y``, ``features``; ``skipped`` rows with a missing value.
+        ``columns``, ``numeric``, ``label``, ``chosen``; ``X``, ``y``, ``features``; ``skipped`` rows with a missing value;
+        ``unused`` columns that look like numbers, each with its first cell that is none.
     """
     if not isinstance(text, str) or not text.strip():
         raise ValueError("A CSV must have at least one line with numbers; got nothing. Paste a table or drop a file.")
@@ -66,7 +67,21 @@ def read(text: Any, label: Any = None, columns: Any = None, projection: bool = F
         "y": y,
         "features": names,
         "skipped": len(rows) - len(full),
+        "unused": _unused(header, rows, numeric, labels),
     }
+
+
+def _unused(header: list[str], rows: list[list[str]], numeric: list[int], labels: int) -> list[tuple[str, str]]:
+    """Columns that look like numbers but cannot be used, each with the first cell that is none; "" if all its cells are empty."""
+    found = []
+    for place, name in enumerate(header):
+        present = [row[place] for row in rows if row[place] not in MISSING]
+        wrong = [cell for cell in present if not NUMBER.match(cell)]
+        if place in numeric or place == labels or (present and 2 * (len(present) - len(wrong)) < len(present)):
+            continue
+        if wrong or not present:
+            found.append((name, wrong[0][:40] if wrong else ""))
+    return found
 
 
 def _table(text: str) -> tuple[list[str], list[list[str]], list[int]]:

@@ -36,6 +36,19 @@ class Preset:
     parameters: Settings = field(default_factory=dict)
     options: list[Settings] = field(default_factory=list)
 
+    def described(self, name: str) -> Settings:
+        """Everything that the page needs: the data themselves, or the name of their generator and its options."""
+        return {
+            "name": name,
+            "title": self.title,
+            "group": self.group,
+            "about": self.about,
+            "options": self.options,
+            "algorithm": self.algorithm,
+            "parameters": self.parameters,
+            **({"generator": name} if self.options else {"data": self.data()}),
+        }
+
 
 def make(name: Any, options: Any) -> Settings:
     """Make the data of a preset, with its learner and parameters."""
@@ -59,71 +72,119 @@ def _fixed(X: list[list[float]], y: list[Any], **more: Any) -> Callable[..., Set
     return lambda: {"X": X, "y": y, **more}
 
 
-def _random(seed: float) -> np.random.Generator:
-    return np.random.default_rng(int(seed))
+# The generated sets. `static/engine/presets.js` has the same lines: only sums, products and square roots, which every machine
+# rounds alike, and the generator of RandomState, whose numbers NumPy keeps for ever. So a shared link shows the same points.
 
 
-def _drawn(points: Any, labels: Any) -> Settings:
-    return {"X": np.round(points, 1).tolist(), "y": np.asarray(labels).tolist()}
+def _random(seed: float) -> np.random.RandomState:
+    return np.random.RandomState(int(seed))
+
+
+def _on_grid(value: float) -> float:
+    """Round to a multiple of 1/8, so that sums of points have no rounding errors."""
+    return round(value * 8) / 8
+
+
+def _bell(rng: np.random.RandomState) -> float:
+    """A sum of twelve uniform numbers: nearly normal, and without a logarithm."""
+    total = 0.0
+    for _ in range(12):
+        total += rng.random_sample()
+    return total - 6.0
+
+
+def _direction(rng: np.random.RandomState) -> tuple[float, float]:
+    """A vector of length 1 in a random direction."""
+    while True:
+        a, b = 2.0 * rng.random_sample() - 1.0, 2.0 * rng.random_sample() - 1.0
+        square = a * a + b * b
+        if 0.01 < square <= 1.0:
+            length = math.sqrt(square)
+            return a / length, b / length
 
 
 def separable(points: float, margin: float, seed: float) -> Settings:
     """Points in a square with at least the distance `margin` to a line."""
     rng = _random(seed)
-    angle = rng.uniform(0, 2 * math.pi)
-    u, offset = np.array([math.cos(angle), math.sin(angle)]), rng.uniform(-2, 2)
-    kept: list[Any] = []
-    while len(kept) < int(points):
-        x = np.round(rng.uniform(-4, 4, 2), 1)
+    u, v = _direction(rng)
+    offset = 4.0 * rng.random_sample() - 2.0
+    X: list[list[float]] = []
+    while len(X) < int(points):
+        a, b = _on_grid(8.0 * rng.random_sample() - 4.0), _on_grid(8.0 * rng.random_sample() - 4.0)
         # The classes alternate, so that both occur even with few points.
-        side = 1 if len(kept) % 2 else -1
-        if side * (x @ u - offset) >= margin:
-            kept.append(x)
-    return _drawn(np.array(kept), [1 if n % 2 else -1 for n in range(len(kept))])
+        side = 1 if len(X) % 2 else -1
+        if side * (a * u + b * v - offset) >= margin:
+            X.append([a, b])
+    return {"X": X, "y": [1 if n % 2 else -1 for n in range(len(X))]}
 
 
 def noisy(points: float, noise: float, seed: float) -> Settings:
     """Two clouds with a share of wrong labels."""
     rng = _random(seed)
-    y = np.where(np.arange(int(points)) % 2, 1, -1)
-    X = rng.normal(size=(len(y), 2)) * 0.9 + np.outer(y, [1.3, 1.0])
-    return _drawn(X, np.where(rng.uniform(size=len(y)) < noise, -y, y))
+    X, y = [], []
+    for n in range(int(points)):
+        side = 1 if n % 2 else -1
+        X.append([_on_grid(_bell(rng) * 0.9 + side * 1.3), _on_grid(_bell(rng) * 0.9 + side)])
+        y.append(-side if rng.random_sample() < noise else side)
+    return {"X": X, "y": y}
+
+
+CORNERS = ((2, 2), (2, -2), (-2, 2), (-2, -2))
 
 
 def xor_clouds(points: float, seed: float) -> Settings:
-    """Draw four clouds at the corners of a square; opposite corners have the same class."""
+    """Four clouds at the corners of a square; opposite corners have the same class."""
     rng = _random(seed)
-    corner = np.arange(int(points)) % 4
-    centre = np.array([[2, 2], [2, -2], [-2, 2], [-2, -2]])[corner]
-    return _drawn(centre + rng.normal(size=(len(corner), 2)) * 0.6, np.where((corner == 0) | (corner == 3), 1, -1))
+    X, y = [], []
+    for n in range(int(points)):
+        a, b = CORNERS[n % 4]
+        X.append([_on_grid(a + _bell(rng) * 0.6), _on_grid(b + _bell(rng) * 0.6)])
+        y.append(1 if a == b else -1)
+    return {"X": X, "y": y}
 
 
 def circles(points: float, seed: float) -> Settings:
-    """Draw a disc inside a ring."""
+    """A disc inside a ring."""
     rng = _random(seed)
-    inner = np.arange(int(points)) % 2 == 0
-    radius = np.where(inner, rng.uniform(0, 1.3, len(inner)), rng.uniform(2.2, 3.2, len(inner)))
-    angle = rng.uniform(0, 2 * math.pi, len(inner))
-    return _drawn(np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), np.where(inner, 1, -1))
+    X, y = [], []
+    for n in range(int(points)):
+        inner = n % 2 == 0
+        radius = 1.3 * rng.random_sample() if inner else 2.2 + rng.random_sample()
+        a, b = _direction(rng)
+        X.append([_on_grid(radius * a), _on_grid(radius * b)])
+        y.append(1 if inner else -1)
+    return {"X": X, "y": y}
+
+
+CENTRES = {
+    3: ((2.1, 1.15), (-2.05, 1.25), (-0.05, -2.4)),
+    4: ((2.1, 1.15), (-1.15, 2.1), (-2.1, -1.15), (1.15, -2.1)),
+}
 
 
 def clouds(points: float, classes: float, seed: float) -> Settings:
-    """Draw clouds of three or four classes on a circle."""
+    """Clouds of three or four classes on a circle."""
     rng = _random(seed)
-    code = np.arange(int(points)) % int(classes)
-    angle = 2 * math.pi * code / int(classes) + 0.5
-    X = 2.4 * np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(size=(len(code), 2)) * 0.6
-    return _drawn(X, np.array(["a", "b", "c", "d"])[code])
+    X, y = [], []
+    for n in range(int(points)):
+        a, b = CENTRES[int(classes)][n % int(classes)]
+        X.append([_on_grid(a + _bell(rng) * 0.6), _on_grid(b + _bell(rng) * 0.6)])
+        y.append("abcd"[n % int(classes)])
+    return {"X": X, "y": y}
 
 
 def committee(experts: float, panel: float, rounds: float, seed: float) -> Settings:
     """Votes of experts; the majority of a hidden panel is the label."""
-    from rosenblatt.experiments import committee_examples
-
-    size = int(panel)
-    X, y, members = committee_examples(int(experts), size if size % 2 else size - 1, int(rounds), int(seed))
+    rng = _random(seed)
+    size = int(panel) if panel % 2 else int(panel) - 1
+    members = rng.permutation(int(experts))[:size].tolist()
+    X, y = [], []
+    for _ in range(int(rounds)):
+        votes = [-1 if rng.random_sample() < 0.5 else 1 for _ in range(int(experts))]
+        X.append(votes)
+        y.append(1 if sum(votes[k] for k in members) > 0 else -1)
     names = [f"expert {n + 1}{' (panel)' if n in members else ''}" for n in range(int(experts))]
-    return {"X": X.tolist(), "y": y.tolist(), "features": names}
+    return {"X": X, "y": y, "features": names}
 
 
 def _option(name: str, title: str, low: float, high: float, step: float, default: float) -> Settings:

@@ -28,8 +28,7 @@ def run(body: Body) -> Body:
     """Steps of a run, its table, and everything else that the page draws."""
     X, y, arguments = _problem(body)
     trace = _trace(X, y, arguments)
-    columns = "notes" if body.get("columns", "notes") == "notes" else None
-    headings, rows = trace.to_cells(columns)
+    headings, rows = trace.to_cells(columns_of(trace.algorithm))
     answer = {
         "algorithm": trace.algorithm,
         "classes": list(trace.classes),
@@ -60,6 +59,12 @@ def run(body: Body) -> Body:
             "radius": known.radius,
         }
     return answer
+
+
+def columns_of(algorithm: str) -> list[str]:
+    """The columns of the blackboard: those of lecture notes, and what the learner keeps besides its weights."""
+    more = {"voted": ["survived"], "averaged": ["average"], "pocket": ["pocket"]}
+    return ["step", "weights", "score", "correct", "update", *more.get(algorithm, [])]
 
 
 def certificate(body: Body) -> Body:
@@ -105,7 +110,7 @@ def export(body: Body) -> Body:
             f"`form` of an export must be csv, markdown or python; got {form!r}. Choose one from the menu."
         )
     trace = _trace(X, y, arguments)
-    return {"text": trace.to_csv() if form == "csv" else trace.to_markdown(columns="notes")}
+    return {"text": trace.to_csv() if form == "csv" else trace.to_markdown(columns_of(trace.algorithm))}
 
 
 def python_code(X: Floats, y: Any, arguments: Body) -> str:

@@ -8,14 +8,13 @@ import json
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from .bundle import STATIC
 from .requests import LARGEST_REQUEST, RequestError, answer
 
 HOST = "127.0.0.1"
-STATIC = Path(__file__).parent / "static"
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -40,7 +39,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, port: int = 0) -> None:
         super().__init__((HOST, port), Handler)
-        self.files = {f"/{path.name}": path for path in STATIC.iterdir() if path.suffix in TYPES}
+        self.files = {f"/{path.relative_to(STATIC)}": path for path in STATIC.rglob("*.*") if path.suffix in TYPES}
         self.files["/"] = STATIC / "index.html"
         self.busy = threading.BoundedSemaphore(2)
 

@@ -1,15 +1,13 @@
 """The lab as a notebook widget, for Jupyter, marimo and VS Code."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import sharing
-from .bundle import bundle
+from .bundle import STATIC, bundle
 from .requests import RequestError, answer
-from .server import STATIC
 
 try:
     import anywidget
@@ -19,7 +17,7 @@ except ImportError:
         "rosenblatt.lab.Widget needs anywidget, which is not installed. Install it with `pip install rosenblatt[lab]`."
     ) from None
 
-FOLDER = Path(STATIC)
+FOLDER = STATIC
 
 
 class Widget(anywidget.AnyWidget):

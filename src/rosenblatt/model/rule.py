@@ -146,6 +146,12 @@ class Memory:
         """The same for more weight vectors in columns that the weights have in reserve; None if everything must be copied."""
         return self
 
+    def take_class(self, k: int, part: Any) -> None:
+        """Take over the extra state of a binary model as that of class k."""
+
+    def stretch(self, factors: NDArray[np.float64]) -> None:
+        """Multiply the sums of each class over its run by a factor."""
+
     def content(self, features: int) -> Arrays:
         """The arrays to store in a file, without unused capacity."""
         return ()
@@ -192,6 +198,15 @@ class ScaleFactors(Memory):
             if before.size == 1:
                 after[1] = before[0]
         return new
+
+    def take_class(self, k: int, part: "ScaleFactors") -> None:
+        """Take over the scale and the sums of a binary model."""
+        for mine, theirs in zip(self.others, part.others, strict=True):
+            mine[k] = theirs[0]
+
+    def stretch(self, factors: NDArray[np.float64]) -> None:
+        """Multiply the totals of the scales by a factor for each class."""
+        self.total *= factors
 
     def widened(self, vectors: int) -> "ScaleFactors":
         """A copy with initial values for new classes."""
@@ -240,6 +255,10 @@ class DiagonalVariances(Memory):
             new.sigma[: self.sigma.size, :2] = self.sigma[:, None]
             new.bias[:2] = self.bias
         return new
+
+    def take_class(self, k: int, part: "DiagonalVariances") -> None:
+        """Take over the variances of a binary model."""
+        self.sigma[: part.sigma.size, k], self.bias[k] = part.sigma, part.bias[0]
 
     def widened(self, vectors: int) -> "DiagonalVariances":
         """The same variances, with the initial value for the biases of new classes."""
@@ -300,6 +319,10 @@ class FullVariances(Memory):
         if have == 1 < vectors:
             new.sigma[1, :size, :size] = self.sigma[0]
         return new
+
+    def take_class(self, k: int, part: "FullVariances") -> None:
+        """Take over the matrix of a binary model."""
+        self.sigma[k] = part.sigma[0]
 
     def widened(self, vectors: int) -> None:
         """There is no reserve: a matrix for each class would take too much memory."""

@@ -180,7 +180,7 @@ class Groups:
         self._encoder.shutdown()
 
     def _due(self, models: Mapping[str, Served]) -> tuple[Served, int, Copy, float] | None:
-        """A copy of a model with many examples since its last snapshot; one at a time, limited to about 4% of the time, 1% for large ones."""
+        """A copy of a model with many examples since its last snapshot; one at a time, limited to about 4% of the time."""
         if self._parts or self.copying.locked() or (self._encoding is not None and not self._encoding.done()):
             return None
         now = time.monotonic()

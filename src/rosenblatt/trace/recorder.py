@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.state import since
 from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.model.committee import Committee
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.scores import wrong
@@ -67,12 +68,18 @@ class Recorder:
             return model
 
         setattr(estimator, "_new_model", new_model)  # noqa: B010
+        # A trace has one step for each example, with the scores of all classes.
+        setattr(estimator, "_is_one_vs_rest", lambda model: False)  # noqa: B010
         try:
             fit()
         finally:
-            del estimator.__dict__["_new_model"]
+            del estimator.__dict__["_new_model"], estimator.__dict__["_is_one_vs_rest"]
         del estimator.model_.__dict__["run"]
         self._end(estimator.model_)
+
+    def updates(self, estimator: LinearClassifier) -> int:
+        """The number of times that the weights changed."""
+        return int(estimator.updates_)
 
     def _begin(self, model: Model, table: Table, y: Codes, weight: Floats) -> None:
         """Make the model log its updates, and store the starting weights."""
@@ -109,7 +116,8 @@ class Recorder:
             self._record(model, int(one[0]), int(y[one[0]]), x, moves, not made.mistakes)
 
     def _record(self, model: Model, row: int, true: int, x: Floats, moves: Floats | None, correct: bool) -> None:
-        before, scores = self._weights, model.state.scores.copy()
+        before, decided = self._weights, model.state.scores.copy()
+        scores = model.memory.arrays["own"].copy() if isinstance(model, Committee) else decided
         if moves is None or moves.any():
             self._updates += 1
             self._weights = weights_of(model)
@@ -122,7 +130,7 @@ class Recorder:
                 example=row + 1,
                 x=x,
                 label=model.classes[true],
-                predicted=model._decide(scores, len(model.classes)),
+                predicted=model._decide(decided, len(model.classes)),
                 scores=scores,
                 correct=correct,
                 before=before,
@@ -158,6 +166,10 @@ class BatchRecorder(Recorder):
 
     _open: tuple[Floats, tuple[int, ...]] | None = None
 
+    def updates(self, estimator: LinearClassifier) -> int:
+        """The number of passes with a step: all mistakes of a pass are one update."""
+        return self._updates
+
     def _pass(
         self, model: Model, plain: Any, table: Table, y: Codes, weight: Floats, order: Codes, on_run: Any
     ) -> None:
@@ -176,6 +188,7 @@ class BatchRecorder(Recorder):
             return
         before, missed = self._open
         self._open, self._weights = None, weights_of(model)
+        self._updates += bool((self._weights != before).any())
         self.sample.add(
             Step(
                 number=self.sample.total + 1,

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rosenblatt.model.scores import positive_first
+
 from .proof import find_comparator
 from .recorder import BatchRecorder, Recorder, readout_of
 from .sampling import Sample
@@ -47,8 +49,8 @@ def trace(
     y : array of shape (n_examples,)
         Their labels: strings, integers or booleans; two classes or many.
     algorithm : str, default="perceptron"
-        The learner: "perceptron", "averaged", "voted", "pocket", "batch", "margin", "passive-aggressive", "winnow", "kernel",
-        or the name of another estimator of the library.
+        The learner: "perceptron", "averaged", "voted", "pocket", "batch", "margin", "passive-aggressive", "winnow",
+        "parallel", "kernel", or the name of another estimator of the library.
     max_iter : int, default=1
         Largest number of passes over the data; a pass without a mistake ends the run.
     init : array of shape (n_features + 1,) or (n_classes, n_features + 1), default=None
@@ -134,8 +136,12 @@ def trace(
             "`early_stopping` of trace must be False, because a trace shows every example; got True. Use max_iter to stop."
         )
     estimator = learner(**settings)
+    if name == "parallel":
+        refuse(init, "init", "the starting weights of a committee are random and depend on random_state")
     full_X, full_y, weight = with_all_classes(X, labels, classes)
     coef, intercept = split_init(init, X.shape[1], len(np.unique(full_y)), fit_intercept)
+
+    positive_first(np.unique(full_y), positive, "trace")  # before the search for a separator names another function
 
     known = weight is None or classes is None  # classes without an example have no margin
     has_proof = name in MISTAKE_DRIVEN and known and estimator.class_weight is None
@@ -160,11 +166,11 @@ def trace(
         epochs=int(estimator.n_iter_),
         total=recorder.sample.total,
         total_mistakes=int(estimator.mistakes_),
-        total_updates=int(estimator.updates_),
+        total_updates=recorder.updates(estimator),
         start=recorder.start,
         weights=readout_of(model),
         steps=steps,
-        kind="weights" if model.rule.link == "identity" else "logarithms",
+        kind="committee" if name == "parallel" else "weights" if model.rule.link == "identity" else "logarithms",
         comparator=found,
         formula="" if recorder.proof is None else recorder.proof.formula,
         bound=None if recorder.proof is None else recorder.proof.bound,
@@ -189,13 +195,8 @@ def find_learner(algorithm: Any) -> tuple[str, Any]:
     known = {_short(name): name for name in learners.names()}
     name = _short(algorithm) if isinstance(algorithm, str) else ""
     learner = learners.find(known[name]) if name in known else None
-    if name == "parallel":
-        raise ValueError(
-            "`algorithm` of trace must be a learner with one weight vector for each class; got 'parallel', which is a committee "
-            "of perceptrons. Choose another one."
-        )
     if learner is None or (name != "kernel" and not hasattr(learner, "_new_model")):
-        words = "perceptron, averaged, voted, pocket, batch, margin, passive-aggressive, winnow, kernel"
+        words = "perceptron, averaged, voted, pocket, batch, margin, passive-aggressive, winnow, parallel, kernel"
         raise ValueError(
             f"`algorithm` of trace must be the name of a learner; got {algorithm!r}. Choose one of {words}."
         )

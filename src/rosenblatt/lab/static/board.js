@@ -2,7 +2,7 @@
 
 import {copy, h} from "./dom.js";
 
-const PAGE = 40, TALLEST = 350, REST = 60;
+const ROWS = 120, TALLEST = 350, REST = 60;
 
 export class Board {
   constructor(lab) {
@@ -14,7 +14,7 @@ export class Board {
       const text = await lab.exportText(form);
       if (text !== null) { await copy(text); lab.say(`The table was copied as ${title}.`); }
     }}, `Copy ${title}`);
-    this.scroller = h("div", {class: "board-scroll", tabindex: "0", role: "region", "aria-label": "Step table"},
+    this.scroller = h("div", {class: "board-scroll", tabindex: "0", role: "region", "aria-label": "Step table", onscroll: () => this.scrolled()},
       h("table", {}, h("caption", {class: "hidden"}, "Every step of the run"), this.head, this.body));
     this.element = h("section", {class: "card board", "aria-label": "Blackboard"},
       h("header", {}, h("h2", {}, "The blackboard"), copies("markdown", "Markdown"), copies("csv", "CSV")),
@@ -25,7 +25,7 @@ export class Board {
     const {run} = this.lab;
     clearTimeout(this.resting);
     this.row = 0;
-    this.page = -1;
+    this.first = -1;
     this.head.replaceChildren(h("tr", {}, (run?.table.headings ?? []).map(one => h("th", {scope: "col"}, one))));
     this.body.replaceChildren();
     this.note.textContent = run?.note ?? "";
@@ -45,13 +45,13 @@ export class Board {
     if (!run) return;
     const {step, phase} = run.frames[frame];
     const row = phase === "end" ? run.length : Math.max(0, step);
-    const page = Math.floor(row / PAGE), leap = Math.abs(row - this.row) > 1;
+    const leap = Math.abs(row - this.row) > 1;
     this.row = row;
     clearTimeout(this.resting);
-    if (page !== this.page) {
+    if (row < this.first || row >= this.first + ROWS) {
       // Rows are not written while the position changes fast; they are written when it rests.
-      if (leap && this.page >= 0) { this.resting = setTimeout(() => { this.turn(page); this.mark(row); }, REST); return; }
-      this.turn(page);
+      if (leap) { this.resting = setTimeout(() => { this.turn(row - ROWS / 2); this.mark(row); }, REST); return; }
+      this.turn(row - ROWS / 2);
     }
     this.mark(row);
   }
@@ -59,7 +59,7 @@ export class Board {
   mark(row) {
     this.current?.removeAttribute("class");
     this.current?.removeAttribute("aria-current");
-    this.current = this.body.children[row - this.page * PAGE];
+    this.current = this.body.children[row - this.first];
     if (!this.current) return;
     this.current.className = "now";
     this.current.setAttribute("aria-current", "step");
@@ -70,16 +70,28 @@ export class Board {
     else if (bottom > view.scrollTop + view.clientHeight) view.scrollTop = bottom - view.clientHeight;
   }
 
-  // Long runs are written page by page, so that a step takes the same time for any length.
-  turn(page) {
+  // Of a long run a window of rows is written, so that a step takes the same time for any length; at its ends it moves on.
+  turn(first) {
     const {run} = this.lab, {rows} = run.table;
-    this.page = page;
-    this.body.replaceChildren(...rows.slice(page * PAGE, (page + 1) * PAGE).map((cells, k) => {
-      const step = page * PAGE + k, wrong = step < run.length && !run.steps.correct[step];
+    this.first = Math.max(0, Math.min(Math.round(first), rows.length - ROWS));
+    this.body.replaceChildren(...rows.slice(this.first, this.first + ROWS).map((cells, k) => {
+      const step = this.first + k, wrong = step < run.length && !run.steps.correct[step];
       const row = h("tr", {}, cells.map(lines => h("td", {}, lines.flatMap((line, n) => n ? [h("br"), line] : [line]))));
       if (wrong) row.dataset.wrong = "";
       if (step < run.length) row.addEventListener("click", () => this.lab.go(run.frames.findIndex(one => one.step === step)));
       return row;
     }));
+  }
+
+  scrolled() {
+    const {run} = this.lab, view = this.scroller, {children} = this.body;
+    if (!run || children.length < ROWS) return;
+    const up = view.scrollTop < 40 && this.first > 0, down = view.scrollTop + view.clientHeight > view.scrollHeight - 40 && this.first + ROWS < run.table.rows.length;
+    if (!up && !down) return;
+    const kept = up ? 0 : children.length - 1, number = this.first + kept, place = children[kept].offsetTop - view.scrollTop;
+    this.turn(this.first + (up ? -ROWS / 2 : ROWS / 2));
+    view.scrollTop = this.body.children[number - this.first].offsetTop - place;
+    this.current = this.body.children[this.row - this.first];
+    if (this.current) { this.current.className = "now"; this.current.setAttribute("aria-current", "step"); }
   }
 }

@@ -1,6 +1,7 @@
 // Pseudocode of the learner, with the lines of the current frame marked.
 
 import {h} from "./dom.js";
+import {ruleLines} from "./rule.js";
 
 export class Code {
   constructor(lab) {
@@ -12,8 +13,9 @@ export class Code {
   }
 
   load(learner) {
-    this.lines = learner.code;
-    this.list.replaceChildren(...learner.code.map(line => {
+    const {data, state} = this.lab, many = (data.known ?? [...new Set(data.y)]).length > 2;
+    this.lines = ruleLines(learner, state.parameters, many);
+    this.list.replaceChildren(...this.lines.map(line => {
       const item = h("li", {"data-role": line.role, "data-indent": line.indent}, h("code", {}, line.text));
       item.style.setProperty("--indent", line.indent);
       return item;

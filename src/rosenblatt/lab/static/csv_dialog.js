@@ -84,7 +84,8 @@ export class CsvDialog {
       if (second) fields.push(field("vertical", names(numeric), second, value => this.look({label: found.label, columns: [first === value ? second : first, value]})));
     }
     const skipped = found.skipped ? `; ${count(found.skipped, "row")} with an empty field left out` : "";
-    this.choices.replaceChildren(...fields.flat(), h("p", {class: "summary"}, `${count(found.X.length, "point")}, ${count(new Set(found.y).size, "class", "classes")}${skipped}`));
+    const unused = (found.unused ?? []).map(([name, cell]) => h("p", {class: "error"}, cell ? `The column ${name} is left out, because “${cell}” is not a number.` : `The column ${name} is left out, because it is empty.`));
+    this.choices.replaceChildren(...fields.flat(), ...unused, h("p", {class: "summary"}, `${count(found.X.length, "point")}, ${count(new Set(found.y).size, "class", "classes")}${skipped}`));
   }
 
   apply() {

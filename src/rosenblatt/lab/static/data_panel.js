@@ -37,8 +37,9 @@ export class DataPanel {
     this.select.value = preset?.name ?? "";
     this.about.textContent = preset?.about ?? "";
     this.about.hidden = !preset;
-    if (this.slid !== preset?.name) this.drawSliders(preset);
-    this.slid = preset?.name;
+    const slid = preset ? JSON.stringify([preset.name, data.preset.options]) : "";
+    if (this.slid !== slid && this.sliding !== slid) this.drawSliders(preset);
+    this.slid = slid;
     this.undoButton.disabled = !history.past.length;
     this.redoButton.disabled = !history.future.length;
     const used = data.classes.filter(one => data.y.includes(one));
@@ -48,6 +49,7 @@ export class DataPanel {
 
   drawSliders(preset) {
     const {data} = this.lab;
+    this.wished = null;
     this.sliders.replaceChildren(...(preset?.options ?? []).map(option => {
       const id = unique(option.name), value = data.preset.options[option.name] ?? option.default;
       const shown = h("output", {}, number(value));
@@ -55,7 +57,10 @@ export class DataPanel {
         id, type: "range", min: option.low, max: option.high, step: option.step, value,
         oninput: () => {
           shown.textContent = number(Number(input.value));
-          this.lab.slide(preset.name, {...this.lab.data.preset?.options, [option.name]: Number(input.value)});
+          // The slider itself is already there: it is drawn again only for other options, such as those of an undo.
+          this.wished = {...(this.wished ?? this.lab.data.preset?.options), [option.name]: Number(input.value)};
+          this.sliding = JSON.stringify([preset.name, this.wished]);
+          this.lab.slide(preset.name, this.wished);
         },
       });
       return h("div", {class: "slider"}, h("label", {for: id}, option.title), shown, input);

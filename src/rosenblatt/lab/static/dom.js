@@ -35,11 +35,22 @@ export function number(value, digits = 4) {
   return text.replaceAll("-", "−");
 }
 
-export const vector = (values, digits = 4) => values.length > 8
+// Entries that differ from 0 only by rounding are written as 0.
+const dusted = values => {
+  const dust = 1e-13 * Math.max(...values.map(Math.abs));
+  return values.map(value => Math.abs(value) < dust ? 0 : value);
+};
+
+export const vector = (values, digits = 4) => plainVector(dusted(Array.from(values)), digits);
+
+const plainVector = (values, digits) => values.length > 8
   ? `(${values.slice(0, 6).map(v => number(v, digits)).join(", ")}, … ${values.length - 7} more …, ${number(values.at(-1), digits)})`
   : `(${values.map(v => number(v, digits)).join(", ")})`;
 
 export const label = value => value === 1 ? "+1" : typeof value === "number" ? number(value) : String(value);
+
+// A bound on a number of mistakes as a whole number; rounding errors of the bound must not make it smaller.
+export const atMost = bound => Math.floor(bound * (1 + 1e-9)).toLocaleString("en");
 
 export const count = (amount, one, many = `${one}s`) => `${amount.toLocaleString("en")} ${amount === 1 ? one : many}`;
 

@@ -1,6 +1,15 @@
 // A run as frames: one for the prediction of each step and, if the weights changed, one for the update.
 
 import {label, number, vector} from "./dom.js";
+import {dot} from "./geometry.js";
+
+// Numbers that differ from 0 only by rounding are 0.
+const tidy = (value, beside) => Math.abs(value) < 1e-12 * Math.max(1, Math.abs(beside)) ? 0 : value;
+
+function angle(a, b) {
+  const size = Math.hypot(...a) * Math.hypot(...b);
+  return size ? `${(Math.acos(Math.max(-1, Math.min(1, dot(a, b) / size))) * 180 / Math.PI).toFixed(1)}°` : null;
+}
 
 export class Run {
   constructor(answer, data) {
@@ -80,6 +89,19 @@ export class Run {
     return {count: low, partial: last ? Math.min(last.votes, examples - last.begin) : 0};
   }
 
+  // What can be drawn as the answer of the learner: each with its weights at a frame, or with votes.
+  get answers() {
+    const last = {key: "last", title: "last w", at: frame => this.weightsAt(frame)};
+    if (this.kind === "dual") return [];
+    if (this.kind === "committee") return [{key: "committee", title: "majority"}];
+    if (this.pocketed || this.steps.pocket) return [last, {key: "pocket", title: "pocket", at: frame => this.pocketAt(frame)}];
+    if (!this.voters) return [last];
+    return [last, {key: "average", title: "average", at: frame => this.averageAt(frame)}, {key: "vote", title: "vote"}];
+  }
+
+  // The answer of the learner itself.
+  get own() { return {averaged: "average", voted: "vote", pocket: "pocket", parallel: "committee"}[this.algorithm] ?? "last"; }
+
   averageAt(frame) {
     const {count, partial} = this.voted(this.done(frame));
     if (!count) return this.start;
@@ -127,6 +149,26 @@ export class Run {
     return this.walked.dual;
   }
 
+  // ---------------------------------------------------------------- numbers
+
+  // Numbers about the current step, each as [name, value].
+  facts(frame) {
+    const {step, phase} = this.frames[frame], found = [];
+    if (this.kind !== "weights" || this.start.length > 1) return found;
+    const [w] = this.weightsAt(frame), u = this.comparator?.weights?.[0], example = step >= 0 && phase !== "end" ? this.steps.example[step] : null;
+    const x = example === null || example === undefined ? null : [...(this.bias ? [1] : []), ...this.data.X[example]];
+    if (x && phase === "look") {
+      const length = Math.hypot(...(this.bias ? w.slice(1) : w));
+      if (length) found.push(["distance to the line", number(Math.abs(this.steps.scores[step][0]) / length)]);
+      found.push(["angle of w and x", angle(w, x)]);
+    } else if (x) {
+      const before = this.steps.scores[step][0], after = tidy(dot(w, x), before);
+      found.push(["score of this example", `${number(before)} → ${number(after)}`], ["‖x‖²", number(dot(x, x))]);
+    }
+    if (u) found.push(["angle of w and u", angle(w, u)]);
+    return found.filter(([, value]) => value !== null);
+  }
+
   // ---------------------------------------------------------------- sentences
 
   sentence(frame) {
@@ -148,9 +190,14 @@ export class Run {
       const answer = label(this.classes[steps.predicted[step]]);
       const scores = steps.scores[step];
       const score = scores.length === 1 ? `score ${number(scores[0])}` : `scores ${vector(scores)}`;
+      if (this.kind === "committee") {
+        const ayes = scores.filter(score => score >= 0).length;
+        return `${place}example ${example + 1} is ${label(truth)}; ${ayes} of ${scores.length} perceptrons vote for ${label(this.classes[1])}, so the prediction is ${answer}: ${steps.correct[step] ? "right" : "a mistake"}.`;
+      }
       const verdict = !steps.correct[step] ? "a mistake"
         : steps.moved[step] ? "right, but with too small a margin" : "right";
-      const tie = scores.length === 1 && scores[0] === 0 && !steps.correct[step] ? " (a score of 0 counts as one)" : "";
+      const own = this.classes.indexOf(truth), tied = scores.length > 1 && scores.some((score, k) => k !== own && score === scores[own]);
+      const tie = steps.correct[step] ? "" : scores.length === 1 && scores[0] === 0 ? " (a score of 0 counts as one)" : tied ? " (a tie counts as one)" : "";
       return `${place}example ${example + 1} is ${label(truth)}; ${score}, so the prediction is ${answer}: ${verdict}${tie}.`;
     }
     return `${place}${this.movement(step)}`;
@@ -158,6 +205,11 @@ export class Run {
 
   movement(step) {
     const {steps} = this, moves = steps.moves[step], example = steps.example[step];
+    if (this.kind === "committee") {
+      const before = this.steps.vectors[steps.before[step]], after = this.steps.vectors[steps.after[step]];
+      const changed = after.map((row, k) => row.some((value, j) => value !== before[k][j]) ? `w${k + 1}` : null).filter(Boolean);
+      return `${changed.join(", ")} ${changed.length === 1 ? "changes" : "change"}.`;
+    }
     if (!moves) {
       const [before, after] = [this.steps.vectors[steps.before[step]], this.steps.vectors[steps.after[step]]];
       if (after.length > 1) return "the weights of the classes change.";

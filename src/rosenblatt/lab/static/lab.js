@@ -1,6 +1,7 @@
 // The lab: state, requests and current frame, and the cards that show them.
 
 import {Board} from "./board.js";
+import {Cards} from "./cards.js";
 import {Code} from "./code.js";
 import {DataPanel} from "./data_panel.js";
 import {copy, debounce, h} from "./dom.js";
@@ -23,8 +24,8 @@ const KEYS = [
 ];
 
 class Lab {
-  constructor(root, {request, initial = "", address = false, changed = null}) {
-    Object.assign(this, {root, request, address, changed});
+  constructor(root, {request, initial = "", address = false, changed = null, alone = false}) {
+    Object.assign(this, {root, request, address, changed, alone});
     this.data = blank();
     this.state = {algorithm: "perceptron", parameters: {}, show: {}};
     this.frame = 0;
@@ -56,10 +57,12 @@ class Lab {
     this.dataPanel = new DataPanel(this);
     this.learnerPanel = new LearnerPanel(this);
     this.exports = new ExportMenu(this);
+    this.cards = new Cards(this);
     this.sentence = h("p", {class: "sentence", "aria-live": "polite"}, "Loading the library…");
+    this.facts = h("dl", {class: "facts"});
     this.message = h("p", {class: "error", role: "alert", hidden: true});
     this.status = h("p", {class: "toast", role: "status"});
-    this.busy = h("p", {class: "busy", hidden: true}, "The learner is being compiled. This happens once and takes a few seconds.");
+    this.busy = h("p", {class: "busy", hidden: true}, "The run is being computed …");
     this.help = h("dialog", {class: "help", "aria-label": "Keys"}, h("h2", {}, "Keyboard shortcuts"),
       h("dl", {}, KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
       h("button", {type: "button", class: "primary", onclick: () => this.help.close()}, "Close"));
@@ -69,11 +72,12 @@ class Lab {
       h("header", {class: "top"},
         h("div", {class: "brand"}, h("h1", {}, "rosenblatt ", h("span", {}, "lab")), h("p", {}, "Watch the perceptron learn, one example at a time, with the proof that it stops.")),
         h("nav", {"aria-label": "The lab"}, link, this.exports.element, h("button", {type: "button", title: "Keys (?)", onclick: () => this.help.showModal()}, "Keys"), this.themeButton)),
+      this.cards.element,
       h("main", {class: "layout"},
         h("div", {class: "side"}, this.dataPanel.element, this.learnerPanel.element),
         h("section", {class: "card stage", "aria-label": "The plane and the run"},
           h("header", {}, h("h2", {}, h("span", {class: "number", "aria-hidden": "true"}, "3"), "Watch"), this.plane.hint),
-          this.plane.element, this.sentence, this.message, this.busy, this.transport.element),
+          this.plane.element, this.transport.element, this.sentence, this.facts, this.message, this.busy),
         h("div", {class: "right"}, this.code.element, this.proof.element),
         this.board.element,
         h("div", {class: "cards"}, this.vectors.element, this.readouts.element, this.certificateCard.element)),
@@ -98,7 +102,26 @@ class Lab {
   close() {
     this.transport.stop();
     this.save.stop();
+    this.plane.watch.disconnect();
     for (const [target, name, action] of this.listeners) target.removeEventListener(name, action);
+  }
+
+  // The answer that the plane shows: the chosen one, else that of the learner.
+  get answer() {
+    const all = this.run?.answers ?? [];
+    return all.find(one => one.key === this.state.show.answer) ?? all.find(one => one.key === this.run.own) ?? all[0];
+  }
+
+  showAnswer(key) {
+    this.state = {...this.state, show: {...this.state.show, answer: key === this.run.own ? undefined : key}};
+    this.show();
+    this.save();
+  }
+
+  // A choice in the display, which belongs to the state that is shared.
+  setShow(name, value) {
+    this.state = {...this.state, show: {...this.state.show, [name]: value}};
+    this.save();
   }
 
   async begin(initial) {
@@ -106,7 +129,10 @@ class Lab {
     this.dataPanel.load(this.catalogue);
     this.learnerPanel.load(this.catalogue);
     const text = this.address ? location.hash.slice(1) : initial;
-    if (!text || !await this.open(text)) await this.usePreset(FIRST, {}, false, true);
+    if (text && await this.open(text)) return;
+    await this.usePreset(FIRST, {}, false, true);
+    // The first picture moves by itself, until the visitor does something.
+    if (!text) this.computing?.then(() => { if (this.moves && !this.touched && this.frame === 0) this.transport.start(); });
   }
 
   // ---------------------------------------------------------------- the address
@@ -142,14 +168,18 @@ class Lab {
   async store() {
     const text = await encode(this.snapshot());
     this.stored = text;
-    if (this.address) history.replaceState(null, "", `#${text}`);
+    try {
+      if (this.address) history.replaceState(null, "", `#${text}`);
+    } catch { /* a frame may not be allowed to change its address */ }
     this.changed?.(text);
   }
 
   async share() {
     await this.store();
     await copy(this.address ? location.href : this.stored);
-    this.say(this.address ? "The link was copied. It opens the same state on any computer that runs rosenblatt lab on the same port." : "The state was copied: Widget(state=…) opens it.");
+    this.say(this.address ? this.alone && location.protocol !== "file:" ? "The link was copied. It opens the same state on any computer or phone."
+      : this.alone ? "The link was copied. It opens the same state wherever this file is at the same place."
+      : "The link was copied. It opens the same state on any computer that runs rosenblatt lab on the same port." : "The state was copied: Widget(state=…) opens it.");
   }
 
   // ---------------------------------------------------------------- data
@@ -167,12 +197,29 @@ class Lab {
     if (!name) { this.touch(); this.edit({preset: null}); return; }
     const made = await this.attempt(() => this.request("preset", {name, options}));
     if (!made) return;
-    if (!first) this.remember();
+    this.transport.stop();
+    if (!first) this.remember(sliding ? `slide ${name}` : "");
     if (!sliding) this.state = {...this.state, algorithm: made.algorithm, parameters: {...made.parameters}};
     this.data = this.fromPreset(made);
     this.frame = 0;
     this.renewed();
   }
+
+  async useCard({preset, options = {}, algorithm, parameters, show}) {
+    const made = await this.attempt(() => this.request("preset", {name: preset, options}));
+    if (!made) return;
+    this.transport.stop();
+    this.remember();
+    this.state = {algorithm, parameters: {...parameters}, show: {...show}};
+    this.data = this.fromPreset(made);
+    this.frame = 0;
+    this.renewed();
+    await this.idle();
+    if (this.moves) this.transport.start();
+  }
+
+  // Whether the visitor allows movement.
+  get moves() { return !matchMedia("(prefers-reduced-motion: reduce)").matches; }
 
   useTable({X, y, features}) {
     this.remember();
@@ -196,13 +243,15 @@ class Lab {
     this.compute();
   }
 
-  remember() {
+  // Changes with the same name in quick succession, such as those of a slider, are undone together.
+  remember(name = "") {
     this.complain("");
-    this.history.remember({data: this.data, state: this.state});
+    this.history.remember({data: this.data, state: this.state}, name);
   }
 
   back(entry) {
     if (!entry) return;
+    this.transport.stop();
     ({data: this.data, state: this.state} = entry);
     this.plane.selected = -1;
     const [x0, y0, x1, y1] = this.plane.box;
@@ -217,7 +266,7 @@ class Lab {
 
   touch() {
     this.touched = true;
-    this.plane.hint.textContent = this.plane.hintText();
+    this.plane.showHint();
   }
 
   edit(changes) {
@@ -238,8 +287,12 @@ class Lab {
   move(index, point) {
     this.touch();
     this.complain("");
-    const flat = this.data.X[0].length === 1;
-    this.edit({X: this.data.X.map((x, k) => k === index ? (flat ? [point[0]] : point) : x)});
+    const flat = this.data.X[0].length === 1, changed = this.data.preset !== null;
+    this.data = {...this.data, preset: null, X: this.data.X.map((x, k) => k === index ? (flat ? [point[0]] : point) : x)};
+    this.still = true;
+    if (changed) this.dataPanel.show();
+    this.plane.movePoint(index);
+    this.compute();
   }
 
   remove(index) {
@@ -250,6 +303,7 @@ class Lab {
   }
 
   clear() {
+    this.transport.stop();
     this.remember();
     this.touch();
     this.data = blank();
@@ -267,9 +321,10 @@ class Lab {
   // ---------------------------------------------------------------- learner
 
   choose(name) {
+    this.transport.stop();
     this.remember();
     const learner = this.catalogue.learners.find(one => one.name === name);
-    const known = new Set([...learner.parameters.map(one => one.name), ...(name === "kernel" ? [] : ["init"])]);
+    const known = new Set([...learner.parameters.map(one => one.name), ...(["kernel", "parallel"].includes(name) ? [] : ["init"])]);
     const parameters = Object.fromEntries(Object.entries(this.state.parameters).filter(([key]) => known.has(key)));
     this.state = {...this.state, algorithm: name, parameters};
     this.frame = 0;
@@ -278,6 +333,7 @@ class Lab {
   }
 
   setParameter(name, value) {
+    this.transport.stop();
     this.remember();
     const parameters = {...this.state.parameters};
     if (value === null || value === undefined) delete parameters[name]; else parameters[name] = value;
@@ -373,6 +429,10 @@ class Lab {
     this.plane.show();
   }
 
+  // Whether movement is to be left out, at least for the next picture.
+  get still() { return this.stillOnce || !this.moves; }
+  set still(once) { this.stillOnce = once; }
+
   go(frame) {
     if (!this.run) return;
     this.frame = Math.max(0, Math.min(frame, this.run.last));
@@ -385,6 +445,8 @@ class Lab {
     this.plane.show();
     this.transport.show();
     for (const card of [this.board, this.code, this.vectors, this.proof, this.readouts]) card.show();
+    this.stillOnce = false;
+    this.facts.replaceChildren(...(run ? run.facts(frame) : []).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
     this.sentence.textContent = run ? run.sentence(frame) : this.data.X.length ? "" : "Add points of two classes to start a run.";
     const at = run?.frames[frame];
     const wrong = at && at.step >= 0 && at.phase !== "end" && !run.steps.correct[at.step];
@@ -440,9 +502,15 @@ class Lab {
 
   setTheme(theme) {
     this.theme = THEMES.includes(theme) ? theme : "auto";
-    this.root.dataset.theme = this.theme;
+    this.root.dataset.theme = this.theme === "auto" && this.around ? this.around : this.theme;
     this.themeButton.textContent = {auto: "◐ Auto", light: "☀ Light", dark: "☾ Dark"}[this.theme];
     this.themeButton.setAttribute("aria-label", `Colours: ${this.theme}`);
+  }
+
+  // The colours of the page around the lab, which "auto" follows; "" to follow the system.
+  setSurroundings(theme) {
+    this.around = theme;
+    this.setTheme(this.theme);
   }
 
   turnTheme() {

@@ -33,7 +33,7 @@ export class LearnerPanel {
     const fields = learner.parameters
       .filter(one => (one.name !== "multiclass" || many) && (one.name !== "random_state" || state.parameters.shuffle))
       .map(one => this.field(one, state.parameters[one.name] ?? one.default));
-    if (learner.name !== "kernel") fields.push(this.init(state.parameters.init));
+    if (!["kernel", "parallel"].includes(learner.name)) fields.push(this.init(state.parameters.init));
     // Keep the keyboard focus on the changed parameter.
     const active = this.fields.getRootNode().activeElement;
     const held = this.fields.contains(active) ? active.dataset.name : null;
@@ -69,7 +69,7 @@ export class LearnerPanel {
   init(value) {
     const id = unique("init"), rows = Array.isArray(value?.[0]) ? value : value ? [value] : [];
     const input = h("input", {
-      id, type: "text", value: rows.map(row => row.join(", ")).join("; "), placeholder: "zero",
+      id, type: "text", value: rows.map(row => row.join(", ")).join("; "), placeholder: this.lab.learner.name === "winnow" && !this.lab.state.parameters.balanced ? "one" : "zero",
       onchange: () => {
         const text = input.value.trim().replaceAll("−", "-");
         const numbers = text === "" ? null : text.split(";").map(row => row.split(",").map(one => one.trim() === "" ? NaN : Number(one)));

@@ -2,10 +2,13 @@
 
 import {COLOURS, SHAPES, draw, h, label, number, set} from "./dom.js";
 import {cells, clip, dot, hull, line, principal, ticks} from "./geometry.js";
+import {AnswerField} from "./readouts.js";
 import {Grid, KernelField, paint} from "./regions.js";
 
-export const WIDTH = 800, HEIGHT = 600;
-const NEAR = 16;
+export const WIDTH = 800;
+export const HEIGHT = 600;
+const NEAR = 16, GLIDE = 200;
+let gradients = 0;
 
 export class Plane {
   // `lab` has data, run, frame, drawing (the class to add), tool, certificate, and the methods add, move, remove, commit.
@@ -23,7 +26,12 @@ export class Plane {
       "aria-label": "The plane. Arrow keys move a cursor, Enter adds a point, Delete removes the nearest, brackets choose a point, Alt and arrows move it.",
     }, ...Object.values(this.layers));
     this.hint = h("p", {class: "hint"});
-    this.element = h("div", {class: "plane-frame"}, this.canvas, this.svg);
+    this.fitButton = h("button", {type: "button", class: "fit", title: "Show all points", onclick: () => { this.fit(); this.drawPoints(); lab.show(); lab.drawCertificate(); lab.readouts.load(); lab.readouts.show(); }}, "Fit");
+    this.element = h("div", {class: "plane-frame"}, this.canvas, this.svg, this.fitButton);
+    // Text in the picture keeps its size on the screen when the picture is small.
+    this.watch = new ResizeObserver(() => this.element.style.setProperty("--px", Math.max(1, WIDTH / (this.element.clientWidth || WIDTH))));
+    this.watch.observe(this.element);
+    this.slope = `rosenblatt-slope-${++gradients}`;
     this.listen();
   }
 
@@ -46,7 +54,9 @@ export class Plane {
       x0 = Math.min(x0, 0); x1 = Math.max(x1, 0); y0 = Math.min(y0, 0); y1 = Math.max(y1, 0);
     }
     if (this.flat()) { this.stretch([x0, y0, x1, y1]); return; }
-    const unit = Math.max((x1 - x0) / 0.8 / WIDTH, (y1 - y0) / 0.8 / HEIGHT, 1e-9) || 0.01;
+    // A single place has no extent: show its surroundings.
+    const around = x1 === x0 && y1 === y0 ? Math.max(2, Math.abs(x0), Math.abs(y0)) / HEIGHT : 0;
+    const unit = Math.max((x1 - x0) / 0.8 / WIDTH, (y1 - y0) / 0.8 / HEIGHT, around);
     const cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
     this.box = [cx - unit * WIDTH / 2, cy - unit * HEIGHT / 2, cx + unit * WIDTH / 2, cy + unit * HEIGHT / 2];
     this.drawAxes();
@@ -104,7 +114,7 @@ export class Plane {
       if (y > y0 + 0.06 * (y1 - y0) && y < y1 - 0.07 * (y1 - y0)) marks.push(draw("text", {class: "tick", x: 6, y: this.py(y) - 4}, number(y)));
     }
     marks.push(draw("text", {class: "axis-name", x: WIDTH - 8, y: HEIGHT - 8, "text-anchor": "end"}, names[0]));
-    marks.push(draw("text", {class: "axis-name", x: 8, y: 18}, names[1] ?? ""));
+    marks.push(draw("text", {class: "axis-name", x: 8, y: 6, "dominant-baseline": "hanging"}, names[1] ?? ""));
     this.layers.axes.replaceChildren(...marks);
   }
 
@@ -121,8 +131,22 @@ export class Plane {
       });
     });
     this.layers.points.replaceChildren(...this.marks);
-    this.hint.textContent = this.hintText();
+    this.showHint();
     this.drawCursor();
+  }
+
+  // One point has moved.
+  movePoint(index) {
+    const [x, y = 0] = this.lab.data.X[index];
+    set(this.marks[index], {transform: `translate(${this.px(x)} ${this.py(y)}) scale(${this.size})`});
+    this.drawCursor();
+  }
+
+  // A hint that has served keeps its place: otherwise the plane would jump under the finger that drags.
+  showHint() {
+    const text = this.hintText();
+    if (text) this.hint.textContent = text;
+    this.hint.classList.toggle("served", !text);
   }
 
   hintText() {
@@ -151,18 +175,24 @@ export class Plane {
     return [(event.clientX - frame.left) / frame.width * WIDTH, (event.clientY - frame.top) / frame.height * HEIGHT];
   }
 
-  // The point of a pixel, rounded to the visible digits.
+  // The point of a pixel inside the picture, rounded to about a pixel.
   point([x, y]) {
-    const [x0, y0, x1, y1] = this.box, digits = Math.max(0, 2 - Math.floor(Math.log10((x1 - x0) / 5)));
-    const round = value => Number(value.toFixed(Math.min(8, digits)));
-    return [round(x0 + x / WIDTH * (x1 - x0)), round(y1 - y / HEIGHT * (y1 - y0))];
+    // Multiples of a power of two: sums of such points have no rounding errors.
+    const [x0, y0, x1, y1] = this.box, unit = 2 ** Math.floor(Math.log2((x1 - x0) / 500));
+    const within = (value, most) => Math.min(most, Math.max(0, value)), round = value => Math.round(value / unit) * unit;
+    return [round(x0 + within(x, WIDTH) / WIDTH * (x1 - x0)), round(y1 - within(y, HEIGHT) / HEIGHT * (y1 - y0))];
   }
 
   listen() {
     const {lab, svg} = this;
     let held = -1, from = null, moved = false;
+    // A finger that takes a point drags it; elsewhere it scrolls the page.
+    svg.addEventListener("touchstart", event => {
+      if (!this.flat() && event.touches.length === 1 && this.nearest(...this.place(event.touches[0])) >= 0) event.preventDefault();
+    }, {passive: false});
     svg.addEventListener("pointerdown", event => {
       if (event.button > 0 || this.flat()) return;
+      lab.transport.stop();
       const at = this.place(event);
       held = this.nearest(...at);
       from = at;
@@ -205,7 +235,7 @@ export class Plane {
     if (event.ctrlKey || event.metaKey || this.flat()) return;
     if (by && event.altKey && this.selected >= 0) {
       const [x, y] = lab.data.X[this.selected];
-      lab.remember();
+      lab.remember(`move ${this.selected}`);
       lab.move(this.selected, this.point([this.px(x) + by[0], this.py(y) + by[1]]));
     } else if (by) {
       const [x, y] = this.cursor ?? [WIDTH / 2, HEIGHT / 2];
@@ -244,24 +274,81 @@ export class Plane {
 
   // ---------------------------------------------------------------- the run
 
+  // While a point is dragged the run of a moment ago is drawn until the new one is there.
+  fits(run) {
+    const {X, y} = this.lab.data;
+    return run && run.length > 0 && run.data.y === y && run.data.X.length === X.length && run.width === X[0].length;
+  }
+
   show() {
-    const {run, frame, data} = this.lab;
+    const {run, frame} = this.lab;
     const shown = [], fields = [];
-    if (run && run.data.X === data.X && run.length) {
+    let painted = false;
+    if (this.fits(run)) {
       if (this.flat()) this.moveAlong(run, shown);
-      else if (run.kind === "dual") this.paintKernel(run, frame);
-      else this.showWeights(run, run.plane(run.weightsAt(frame)), shown, fields);
+      else if (run.kind === "dual") { this.paintKernel(run, frame); painted = true; } else painted = this.showAnswer(run, frame, shown, fields);
       if (!(this.flat() && run.kind === "dual")) this.ring(run, frame, shown);
     }
-    this.canvas.hidden = !(run && run.kind === "dual" && !this.flat());
+    this.canvas.hidden = !painted;
     this.layers.regions.replaceChildren(...fields);
     this.layers.run.replaceChildren(...shown);
   }
 
-  showWeights(run, weights, shown, fields) {
+  // The answer of the learner, with the last weights as a ghost if they are not the answer. Returns whether the canvas was painted.
+  showAnswer(run, frame, shown, fields) {
+    const {answer} = this.lab, last = run.plane(run.weightsAt(frame));
+    if (answer.at) {
+      const weights = run.plane(answer.at(frame));
+      this.showWeights(run, this.glided(answer.key === "last" ? last : weights), shown, fields, answer.key === "last" ? "w" : answer.title);
+    } else this.paintAnswer(run, answer, frame);
+    if (answer.key === "committee") last.forEach(w => this.segment(w, "edge", shown));
+    else if (answer.key !== "last") {
+      if (last.length === 1) this.segment(last[0], "boundary ghost", shown);
+      else last.forEach((w, k) => last.slice(0, k).forEach(rival => this.segment(w.map((value, j) => value - rival[j]), "boundary ghost", shown)));
+    }
+    return !answer.at;
+  }
+
+  // Weights on their way from those drawn before; in a hurry, or without motion, they are there at once.
+  glided(weights) {
+    const {lab} = this, key = JSON.stringify(weights), now = performance.now();
+    if (this.aim !== key) {
+      const still = lab.still || !this.drawn || this.drawn.length !== weights.length;
+      this.from = still ? weights : this.drawn;
+      this.began = now;
+      this.aim = key;
+    }
+    const part = Math.min(1, (now - this.began) / GLIDE), size = row => Math.hypot(...row) || 1;
+    const eased = part * part * (3 - 2 * part);
+    // Lengths differ between the two, and only the directions are drawn.
+    this.drawn = part >= 1 ? weights : weights.map((row, k) => row.map((value, j) => {
+      const before = this.from[k][j] / (weights.length > 1 ? 1 : size(this.from[k]) / size(row));
+      return before + eased * (value - before);
+    }));
+    if (part < 1 && this.from !== weights && !this.gliding) {
+      this.gliding = requestAnimationFrame(() => { this.gliding = null; this.show(); });
+    }
+    return this.drawn;
+  }
+
+  paintAnswer(run, answer, frame) {
+    const key = `${this.box}`;
+    if (this.answerOf !== run || this.answerKey !== key) {
+      this.answerGrid = new Grid(this.box, 160, 120);
+      this.answerField = new AnswerField(run, this.answerGrid);
+      this.answerOf = run;
+      this.answerKey = key;
+    }
+    paint(this.canvas, this.answerGrid, this.answerField.at(answer, frame), run.codes, 70);
+  }
+
+  showWeights(run, weights, shown, fields, name) {
+    const single = weights.length === 1 && Math.hypot(weights[0][1], weights[0][2]) > 0;
+    if (single) fields.push(...this.slopes(run, weights[0]));
     cells(weights, this.box).forEach((polygon, k) => {
       if (polygon.length > 2) fields.push(draw("polygon", {
-        class: "region", fill: COLOURS[run.codes[k]], points: polygon.map(([x, y]) => `${this.px(x)},${this.py(y)}`).join(" "),
+        class: single ? "slope" : "region", fill: single ? `url(#${this.slope}-${k})` : COLOURS[run.codes[k]],
+        points: polygon.map(([x, y]) => `${this.px(x)},${this.py(y)}`).join(" "),
       }));
     });
     if (weights.length > 1) {
@@ -271,18 +358,28 @@ export class Plane {
     }
     const [w] = weights, length = Math.hypot(w[1], w[2]);
     if (!length) return;
-    this.band(run, w, length, shown);
+    this.band(run, w, length, shown, name);
     const {step, phase} = run.frames[this.lab.frame];
-    if (phase === "update") this.segment(run.plane(run.steps.vectors[run.steps.before[step]])[0], "boundary before", shown);
+    if (phase === "update" && name === "w") this.segment(run.plane(run.steps.vectors[run.steps.before[step]])[0], "boundary before", shown);
     this.segment(w, "boundary", shown);
     const [x0, y0, x1, y1] = this.box, cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
     const off = (w[0] + w[1] * cx + w[2] * cy) / length ** 2;
-    this.arrow(shown, [cx - off * w[1], cy - off * w[2]], [80 * w[1] / length, 80 * w[2] / length], null, "w");
+    this.arrow(shown, [cx - off * w[1], cy - off * w[2]], [80 * w[1] / length, 80 * w[2] / length], null, name);
+  }
+
+  // The colour of a side becomes stronger with the distance from the boundary, as the score does.
+  slopes(run, w) {
+    const length = Math.hypot(w[1], w[2]), [x0, y0, x1, y1] = this.box, cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
+    const off = (w[0] + w[1] * cx + w[2] * cy) / length ** 2, from = [this.px(cx - off * w[1]), this.py(cy - off * w[2])];
+    return [-1, 1].map((side, k) => draw("linearGradient", {
+      id: `${this.slope}-${k}`, gradientUnits: "userSpaceOnUse", x1: from[0], y1: from[1],
+      x2: from[0] + side * HEIGHT * w[1] / length, y2: from[1] - side * HEIGHT * w[2] / length,
+    }, draw("stop", {offset: 0, "stop-color": COLOURS[run.codes[k]], "stop-opacity": 0.1}), draw("stop", {offset: 1, "stop-color": COLOURS[run.codes[k]], "stop-opacity": 0.5})));
   }
 
   // The margin that the rule requires, else the margin of these weights if they separate the points.
-  band(run, w, length, shown) {
-    let reach = run.band, said = reach && `score ±${number(reach)}`;
+  band(run, w, length, shown, name) {
+    let reach = name === "w" ? run.band : null, said = reach && `score ±${number(reach)}`;
     if (!reach) {
       const {X, y} = run.data, [, positive] = run.classes;
       reach = Infinity;
@@ -290,7 +387,7 @@ export class Plane {
         const score = w[0] + w[1] * X[k][0] + w[2] * (X[k][1] ?? 0);
         reach = Math.min(reach, y[k] === positive ? score : -score);
       }
-      said = `margin ${number(reach / length, 3)}`;
+      said = `nearest point ${number(reach / length, 3)} away`;
     }
     if (!(reach > 0) || !Number.isFinite(reach)) return;
     const [x0, y0, x1, y1] = this.box;
@@ -300,7 +397,7 @@ export class Plane {
     const edge = line([w[0] - reach, w[1], w[2]], this.box);
     if (edge) {
       const top = edge[0][1] > edge[1][1] ? edge[0] : edge[1];
-      const x = Math.min(WIDTH - 110, Math.max(10, this.px(top[0]) + 8)), y = Math.min(HEIGHT - 30, Math.max(36, this.py(top[1]) + 16));
+      const x = Math.min(WIDTH - 190, Math.max(10, this.px(top[0]) + 8)), y = Math.min(HEIGHT - 30, Math.max(36, this.py(top[1]) + 16));
       shown.push(draw("text", {class: "note", x, y}, said));
     }
   }
@@ -339,13 +436,14 @@ export class Plane {
       this.fieldOf = run;
       this.fieldKey = key;
     }
-    paint(this.canvas, this.grid, this.field.at(frame), run.codes, 84);
+    paint(this.canvas, this.grid, this.field.at(frame), run.codes, 72);
   }
 
   ring(run, frame, shown) {
     const {step, phase} = run.frames[frame];
     if (step < 0 || phase === "end") return;
     const places = this.positions(), right = run.steps.correct[step];
+    if (run.data.X !== this.lab.data.X) return; // the example may be the point that is being dragged
     const looked = run.steps.example[step] === null ? run.steps.missed[step] : [run.steps.example[step]];
     for (const k of looked) {
       const [x, y] = places[k];

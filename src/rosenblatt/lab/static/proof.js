@@ -1,25 +1,28 @@
 // The proof: four curves over the number of updates; and the certificate.
 
-import {draw, h, number, unique} from "./dom.js";
+import {atMost, draw, h, number, unique} from "./dom.js";
 import {dot, ticks} from "./geometry.js";
 
 const WIDTH = 400, HEIGHT = 230, LEFT = 36, BOTTOM = 22, TOP = 8, RIGHT = 8;
 const NAMES = ["floor", "along", "length", "ceiling"];
+const PROVED = ["perceptron", "averaged", "voted", "pocket", "margin"];
 const SHORT = {floor: "kγ", along: "⟨w, u⟩", length: "‖w‖", ceiling: "√k·R"};
 
 export class Proof {
   constructor(lab) {
     this.lab = lab;
     this.svg = draw("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "squeeze", role: "img"});
+    this.clip = unique("grown");
     this.legend = h("ul", {class: "legend"});
     this.words = h("p", {class: "words"});
-    this.wide = h("input", {type: "checkbox", onchange: () => { this.load(); this.show(); }});
+    this.wide = h("input", {type: "checkbox", onchange: () => { lab.setShow("wide", this.wide.checked || undefined); this.load(); this.show(); }});
     this.wideLabel = h("label", {class: "check"}, this.wide, "show up to the bound, where the outer curves cross");
     this.element = h("section", {class: "card proof", "aria-label": "The proof, live"}, h("h2", {}, "The proof, live"), this.svg, this.legend, this.words, this.wideLabel);
   }
 
   load() {
     const {run} = this.lab;
+    this.wide.checked = Boolean(this.lab.state.show.wide);
     this.points = null;
     this.element.hidden = !run;
     if (!run) return;
@@ -40,9 +43,13 @@ export class Proof {
 
   why(run) {
     const {certificate} = this.lab;
-    if (run.kind === "logarithms" || ["batch", "passive-aggressive"].includes(run.algorithm)) return "These curves show the proof for the perceptron; the chosen learner has a different bound. Choose the perceptron to see them.";
+    if (run.kind !== "dual" && !PROVED.includes(run.algorithm)) return "These curves show the proof for the perceptron; the chosen learner has a different bound. Choose the perceptron to see them.";
+    if (run.kind === "dual") return "The last coefficients do not separate the points, so that there is no u in feature space to compare w with.";
     if (certificate?.status === "inseparable") return "No line separates these points, so there is no margin γ and no bound; the certificate below is the proof.";
-    return "The proof compares w with a separator u. It is shown for perceptrons on linearly separable points.";
+    if (run.classes.length > 2 && ["all", "ovr"].includes(this.lab.state.parameters.multiclass)) return "The proof for several classes holds for updates that add as much to the true class as they take from its rivals. Choose max, uniform or proportional to see it.";
+    if (run.classes.some(one => !run.data.y.includes(one))) return "One of the classes has no point, so that its margin is not known. Add a point of it to see the proof.";
+    if (certificate?.status === "separable") return "The points can be separated, but the search for a separator u was left out because there are so many numbers.";
+    return "The proof compares w with a separator u, and whether there is one is not known.";
   }
 
   collect(run) {
@@ -74,16 +81,19 @@ export class Proof {
     }
     const many = Array.from({length: 81}, (_, k) => k * this.most / 80);
     const path = list => list.map(([k, v], n) => `${n ? "L" : "M"}${x(k).toFixed(1)} ${y(v).toFixed(1)}`).join("");
-    marks.push(draw("path", {class: "between", d: `${path(this.at.map((k, n) => [k, this.points[n][1]]))}${path(this.at.map((k, n) => [k, this.points[n][2]]).reverse()).replace("M", "L")}Z`}));
+    const grown = [];
+    grown.push(draw("path", {class: "between", d: `${path(this.at.map((k, n) => [k, this.points[n][1]]))}${path(this.at.map((k, n) => [k, this.points[n][2]]).reverse()).replace("M", "L")}Z`}));
     marks.push(draw("path", {class: "curve floor", d: path([[0, floor(0)], [this.most, floor(this.most)]])}));
     marks.push(draw("path", {class: "curve ceiling", d: path(many.map(k => [k, ceiling(k)]))}));
-    marks.push(draw("path", {class: "curve along", d: path(this.at.map((k, n) => [k, this.points[n][1]]))}));
-    marks.push(draw("path", {class: "curve length", d: path(this.at.map((k, n) => [k, this.points[n][2]]))}));
+    grown.push(draw("path", {class: "curve along", d: path(this.at.map((k, n) => [k, this.points[n][1]]))}));
+    grown.push(draw("path", {class: "curve length", d: path(this.at.map((k, n) => [k, this.points[n][2]]))}));
     if (wide) marks.push(draw("line", {class: "bound", x1: x(run.bound), x2: x(run.bound), y1: TOP, y2: HEIGHT - BOTTOM}));
     this.head = draw("line", {class: "head", y1: TOP, y2: HEIGHT - BOTTOM});
     this.dots = NAMES.map(name => draw("circle", {class: `dot ${name}`, r: 4}));
     this.y = y;
-    this.svg.replaceChildren(...marks, this.head, ...this.dots);
+    // The curves of the run grow with it; the two bounds are there from the start.
+    this.curtain = draw("rect", {x: 0, y: 0, width: 0, height: HEIGHT});
+    this.svg.replaceChildren(draw("clipPath", {id: this.clip}, this.curtain), ...marks, draw("g", {"clip-path": `url(#${this.clip})`}, ...grown), this.head, ...this.dots);
   }
 
   show() {
@@ -93,6 +103,7 @@ export class Proof {
     let n = 0;
     while (n + 1 < this.at.length && this.at[n + 1] <= k) n++;
     const four = this.points[n];
+    this.curtain.setAttribute("width", this.x(this.at[n]) + 2);
     this.head.setAttribute("x1", this.x(this.at[n]));
     this.head.setAttribute("x2", this.x(this.at[n]));
     four.forEach((value, j) => {
@@ -100,7 +111,7 @@ export class Proof {
       this.dots[j].setAttribute("cx", this.x(this.at[n]));
       this.dots[j].setAttribute("cy", this.y(value));
     });
-    const bound = run.bound ? ` No run in any order can make more than ${number(Math.floor(run.bound))}: the lower bound would exceed the upper bound.` : "";
+    const bound = run.bound ? ` No run in any order can make more than ${atMost(run.bound)}: the lower bound would exceed the upper bound.` : "";
     this.words.textContent = `k = ${k} ${k === 1 ? "update" : "updates"} so far.${bound}`;
     this.svg.setAttribute("aria-label", `After ${k} updates: ${four.map(value => number(value)).join(" ≤ ")}`);
   }
@@ -116,7 +127,7 @@ export class CertificateCard {
   constructor(lab) {
     this.lab = lab;
     this.body = h("div", {id: unique("certificate")});
-    this.wanted = h("input", {type: "checkbox", onchange: () => { this.asked = true; lab.drawCertificate(); }});
+    this.wanted = h("input", {type: "checkbox", onchange: () => { lab.setShow("proof", this.wanted.checked); lab.drawCertificate(); }});
     this.element = h("section", {class: "card certificate", "aria-label": "The certificate"}, h("h2", {}, "The certificate"), this.body,
       h("label", {class: "check"}, this.wanted, "draw it in the plane"));
   }
@@ -128,15 +139,18 @@ export class CertificateCard {
       return;
     }
     // By default only the proof of inseparability is drawn: a separator would be shown before the run has found one.
-    if (!this.asked) this.wanted.checked = certificate.status === "inseparable";
+    this.wanted.checked = this.lab.state.show.proof ?? certificate.status === "inseparable";
     const [mark, title, said] = SAID[certificate.status];
     const facts = [];
     const fact = (name, value) => facts.push(h("dt", {}, name), h("dd", {}, value));
     fact("R", number(certificate.radius));
     if (certificate.status === "separable") {
       const [low, high] = certificate.margin;
-      fact("γ", number(low, 5) === number(high, 5) ? number(low, 5) : `${number(low, 5)} to ${number(high, 5)}`);
-      fact("(R/γ)²", `at most ${number(certificate.bound)} mistakes from zero weights`);
+      const largest = number(low, 4) === number(high, 4) ? number(low, 4) : `${number(low, 4)} to ${number(high, 4)}`;
+      fact("γ", `${largest}, the largest margin of any u of length 1, bias included`);
+      const {run} = this.lab, plain = run?.bound && run.formula === "kγ ≤ ⟨w,u⟩ ≤ ‖w‖ ≤ √k·R" && run.kind !== "dual";
+      const bound = plain ? run.bound : certificate.bound;
+      if (bound) fact(certificate.classes.length > 2 ? "2(R/γ)²" : "(R/γ)²", `a perceptron from zero weights makes at most ${atMost(bound)} ${Math.floor(bound) === 1 ? "mistake" : "mistakes"}`);
       if (certificate.separator.length === 1) fact("u", vectorText(certificate.separator[0]));
     } else if (certificate.combination) {
       const what = {hulls: "give one point in the convex hulls of both classes", origin: "add y·x up to exactly 0"}[certificate.common?.kind] ?? "add up to exactly 0";

@@ -1,35 +1,35 @@
-// Predictions of the last weights, the average and the vote side by side; for the pocket: last weights and pocket.
+// The possible answers side by side, such as the last weights, their average and the vote. A click draws one in the plane.
 
 import {COLOURS, h} from "./dom.js";
 import {cells} from "./geometry.js";
-import {Grid, VoteField, paint} from "./regions.js";
+import {Grid, VoteField, committeeVotes, paint, places} from "./regions.js";
 
 const WIDTH = 240, HEIGHT = 180;
 
 export class Readouts {
   constructor(lab) {
     this.lab = lab;
-    this.row = h("div", {class: "readouts"});
-    this.element = h("section", {class: "card", "aria-label": "Last, average and vote"}, h("h2", {}, "Predictions"), this.row);
+    this.row = h("div", {class: "readouts", role: "group", "aria-label": "Answer that the plane shows"});
+    this.element = h("section", {class: "card", "aria-label": "Predictions"}, h("h2", {}, "Predictions"), this.row,
+      h("p", {class: "about"}, "The plane shows the marked one; click another to compare. Beside an average, a vote or a pocket the last w is a dashed line."));
   }
 
   load() {
     const {run} = this.lab;
-    this.shown = [];
-    const plane = run && run.width <= 2 && run.length > 0;
-    if (plane && run.voters) this.shown = [["last w", frame => run.weightsAt(frame)], ["average", frame => run.averageAt(frame)], ["vote", null]];
-    else if (plane && run.steps.pocket) this.shown = [["last w", frame => run.weightsAt(frame)], ["pocket", frame => run.pocketAt(frame)]];
-    this.element.hidden = !this.shown.length;
-    if (!this.shown.length) { this.row.replaceChildren(); return; }
+    this.shown = run && run.width <= 2 && run.length > 0 ? run.answers : [];
+    this.element.hidden = this.shown.length < 2;
+    if (this.element.hidden) { this.row.replaceChildren(); return; }
     this.box = this.lab.plane.box;
     const crowd = run.voters && run.voters.length > 800 ? 0.5 : 1;
     this.grid = new Grid(this.box, 120 * crowd, 90 * crowd);
     this.field = run.voters ? new VoteField(run, this.grid) : null;
+    this.judged = run.voters ? new VoteField(run, places(run.data.X)) : null;
     this.small = h("canvas");
     this.drawPoints();
-    this.canvases = this.shown.map(([name]) => h("canvas", {width: WIDTH, height: HEIGHT, role: "img", "aria-label": `Regions: ${name}`}));
+    this.canvases = this.shown.map(one => h("canvas", {width: WIDTH, height: HEIGHT, role: "img", "aria-label": `Regions: ${one.title}`}));
     this.errors = this.shown.map(() => h("span", {class: "wrong-count"}));
-    this.row.replaceChildren(...this.shown.map(([name], k) => h("figure", {}, this.canvases[k], h("figcaption", {}, name, " ", this.errors[k]))));
+    this.buttons = this.shown.map((one, k) => h("button", {type: "button", onclick: () => this.lab.showAnswer(one.key)}, this.canvases[k], h("span", {}, one.title, " ", this.errors[k])));
+    this.row.replaceChildren(...this.buttons);
   }
 
   px(x) { return (x - this.box[0]) / (this.box[2] - this.box[0]) * WIDTH; }
@@ -50,11 +50,13 @@ export class Readouts {
 
   show() {
     const {run, frame} = this.lab;
-    if (!run || !this.shown.length) return;
-    this.shown.forEach(([, weights], k) => {
+    if (!run || !this.shown?.length || this.element.hidden) return;
+    const chosen = this.lab.answer?.key;
+    this.shown.forEach((one, k) => {
+      this.buttons[k].setAttribute("aria-pressed", String(one.key === chosen));
       const paper = this.canvases[k].getContext("2d");
       paper.clearRect(0, 0, WIDTH, HEIGHT);
-      const wrong = weights ? this.fillCells(paper, run, run.plane(weights(frame))) : this.fillVotes(paper, run, frame);
+      const wrong = one.at ? this.fillCells(paper, run, run.plane(one.at(frame))) : this.fillVotes(paper, run, frame);
       paper.drawImage(this.dots, 0, 0);
       this.errors[k].textContent = `${wrong} wrong`;
     });
@@ -70,32 +72,46 @@ export class Readouts {
       paper.fill();
     });
     paper.globalAlpha = 1;
-    return this.count(run, x => {
-      if (weights.length === 1) return weights[0][0] + weights[0][1] * x[0] + weights[0][2] * (x[1] ?? 0) >= 0 ? 1 : 0;
+    return this.count(run, (_, k) => {
+      const [x, y = 0] = run.data.X[k];
+      if (weights.length === 1) return weights[0][0] + weights[0][1] * x + weights[0][2] * y >= 0 ? 1 : 0;
       let best = 0, top = -Infinity;
-      weights.forEach((w, k) => { const s = w[0] + w[1] * x[0] + w[2] * (x[1] ?? 0); if (s > top) { top = s; best = k; } });
+      weights.forEach((w, c) => { const s = w[0] + w[1] * x + w[2] * y; if (s > top) { top = s; best = c; } });
       return best;
     });
   }
 
   fillVotes(paper, run, frame) {
-    const votes = this.field.at(run.done(frame));
-    paint(this.small, this.grid, votes, run.codes, 82);
+    const done = run.done(frame);
+    paint(this.small, this.grid, this.field.at(done), run.codes, 82);
     paper.drawImage(this.small, 0, 0, WIDTH, HEIGHT);
-    const {columns, rows} = this.grid, [x0, y0, x1, y1] = this.box;
-    return this.count(run, ([x, y = 0]) => {
-      const c = Math.min(columns - 1, Math.max(0, Math.floor((x - x0) / (x1 - x0) * columns)));
-      const r = Math.min(rows - 1, Math.max(0, Math.floor((y1 - y) / (y1 - y0) * rows)));
-      let best = votes.length === 2 ? 1 : 0, top = votes[best][r * columns + c];
-      votes.forEach((field, k) => { if (field[r * columns + c] > top) { top = field[r * columns + c]; best = k; } });
-      return best;
-    });
+    return this.count(run, winner(this.judged.at(done)));
   }
 
   count(run, answer) {
     const {X, y} = run.data;
     let wrong = 0;
-    for (let k = 0; k < X.length; k++) if (run.classes[answer(X[k])] !== y[k]) wrong++;
+    for (let k = 0; k < X.length; k++) if (run.classes[answer(X[k], k)] !== y[k]) wrong++;
     return wrong;
+  }
+}
+
+// The class with the most votes: of two classes the second in a tie, of several the first.
+const winner = votes => (_, k) => {
+  let best = votes.length === 2 ? 1 : 0;
+  votes.forEach((field, c) => { if (field[k] > votes[best][k]) best = c; });
+  return best;
+};
+
+// The fields of votes that the plane paints, for answers that are not one set of weights.
+export class AnswerField {
+  constructor(run, grid) {
+    this.run = run;
+    this.grid = grid;
+    this.votes = run.voters ? new VoteField(run, grid) : null;
+  }
+
+  at(answer, frame) {
+    return answer.key === "committee" ? committeeVotes(this.run.plane(this.run.weightsAt(frame)), this.grid) : this.votes.at(this.run.done(frame));
   }
 }

@@ -2,15 +2,26 @@
 
 import {COLOURS, rgb} from "./dom.js";
 
-// A grid over the box, row by row from the top.
+// Places to judge: the cells of a grid over the box, row by row from the top, or given points.
 export class Grid {
   constructor([x0, y0, x1, y1], columns, rows) {
     this.columns = columns;
     this.rows = rows;
     this.size = columns * rows;
-    this.x = Float64Array.from({length: columns}, (_, c) => x0 + (c + 0.5) * (x1 - x0) / columns);
-    this.y = Float64Array.from({length: rows}, (_, r) => y1 - (r + 0.5) * (y1 - y0) / rows);
+    this.x = Float64Array.from({length: this.size}, (_, p) => x0 + (p % columns + 0.5) * (x1 - x0) / columns);
+    this.y = Float64Array.from({length: this.size}, (_, p) => y1 - (Math.floor(p / columns) + 0.5) * (y1 - y0) / rows);
   }
+}
+
+export const places = points => ({
+  size: points.length, x: Float64Array.from(points, ([x]) => x), y: Float64Array.from(points, ([, y = 0]) => y),
+});
+
+// The classes that most perceptrons of a committee vote for, as one field of votes for each class.
+export function committeeVotes(weights, {size, x, y}) {
+  const votes = [new Float64Array(size), new Float64Array(size)];
+  for (const [a, b, c] of weights) for (let p = 0; p < size; p++) votes[a + b * x[p] + c * y[p] >= 0 ? 1 : 0][p]++;
+  return votes;
 }
 
 export class VoteField {
@@ -24,17 +35,17 @@ export class VoteField {
   }
 
   cast(weights, votes) {
-    const {grid, classes} = this, {columns, rows, x, y} = grid;
+    const {grid, classes} = this, {size, x, y} = grid;
     const single = weights.length === 1;
-    for (let r = 0, p = 0; r < rows; r++) for (let c = 0; c < columns; c++, p++) {
+    for (let p = 0; p < size; p++) {
       if (single) {
-        const [a, b, d] = weights[0], score = a + b * x[c] + d * y[r];
+        const [a, b, d] = weights[0], score = a + b * x[p] + d * y[p];
         if (score > 0) this.votes[1][p] += votes; else if (score < 0) this.votes[0][p] += votes;
         continue;
       }
       let best = -1, top = -Infinity;
       for (let k = 0; k < classes; k++) {
-        const score = weights[k][0] + weights[k][1] * x[c] + weights[k][2] * y[r];
+        const score = weights[k][0] + weights[k][1] * x[p] + weights[k][2] * y[p];
         if (score > top) { top = score; best = k; } else if (score === top) best = -1;
       }
       if (best >= 0) this.votes[best][p] += votes;
@@ -72,14 +83,14 @@ export class KernelField {
   // The kernel between one example and every cell.
   column(example) {
     if (!this.values.has(example)) {
-      const {grid} = this, {columns, rows, x, y} = grid, {name, gamma, degree, coef0} = this.run.kernel;
+      const {grid} = this, {size, x, y} = grid, {name, gamma, degree, coef0} = this.run.kernel;
       const [u, v = 0] = this.run.data.X[example], values = new Float32Array(grid.size);
-      for (let r = 0, p = 0; r < rows; r++) for (let c = 0; c < columns; c++, p++) {
-        const inner = gamma * (u * x[c] + v * y[r]);
-        if (name === "rbf") values[p] = Math.exp(-gamma * ((u - x[c]) ** 2 + (v - y[r]) ** 2));
+      for (let p = 0; p < size; p++) {
+        const inner = gamma * (u * x[p] + v * y[p]);
+        if (name === "rbf") values[p] = Math.exp(-gamma * ((u - x[p]) ** 2 + (v - y[p]) ** 2));
         else if (name === "poly") values[p] = (inner + coef0) ** degree;
         else if (name === "sigmoid") values[p] = Math.tanh(inner + coef0);
-        else values[p] = u * x[c] + v * y[r];
+        else values[p] = u * x[p] + v * y[p];
       }
       this.values.set(example, values);
     }
@@ -103,21 +114,27 @@ export class KernelField {
   }
 }
 
-// Paint each cell in the colour of the class with the highest value; cells with a tie of all classes stay empty.
+// Paint each cell in the colour of the class with the highest value, stronger where its lead is larger; ties stay empty.
 export function paint(canvas, grid, fields, codes, alpha) {
-  canvas.width = grid.columns;
-  canvas.height = grid.rows;
+  if (canvas.width !== grid.columns || canvas.height !== grid.rows) { canvas.width = grid.columns; canvas.height = grid.rows; }
   const paper = canvas.getContext("2d"), image = paper.createImageData(grid.columns, grid.rows), pixels = image.data;
-  const colours = codes.map(code => rgb(COLOURS[code]));
+  const colours = codes.map(code => rgb(COLOURS[code])), leads = new Float32Array(grid.size), winners = new Int8Array(grid.size).fill(-1);
+  let widest = 0;
   for (let p = 0; p < grid.size; p++) {
-    let best = -1, top = -Infinity;
+    let best = -1, top = -Infinity, second = -Infinity;
     for (let k = 0; k < fields.length; k++) {
       const value = fields[k][p];
-      if (value > top) { top = value; best = k; } else if (value === top) best = -1;
+      if (value > top) { second = top; top = value; best = k; } else if (value === top) { best = -1; second = value; } else if (value > second) second = value;
     }
     if (best < 0) continue;
-    [pixels[4 * p], pixels[4 * p + 1], pixels[4 * p + 2]] = colours[best];
-    pixels[4 * p + 3] = alpha;
+    winners[p] = best;
+    leads[p] = top - second;
+    widest = Math.max(widest, leads[p]);
+  }
+  for (let p = 0; p < grid.size; p++) {
+    if (winners[p] < 0) continue;
+    [pixels[4 * p], pixels[4 * p + 1], pixels[4 * p + 2]] = colours[winners[p]];
+    pixels[4 * p + 3] = alpha * (0.55 + 0.75 * Math.sqrt(leads[p] / widest));
   }
   paper.putImageData(image, 0, 0);
 }

@@ -68,13 +68,19 @@ export class History {
     this.future = [];
   }
 
-  remember(entry) {
+  // Entries of the same name within a second of each other are one.
+  remember(entry, name = "") {
+    const now = performance.now(), again = name && name === this.name && now - this.when < 1000;
+    this.name = name;
+    this.when = now;
+    this.future = [];
+    if (again) return;
     this.past.push(entry);
     if (this.past.length > 200) this.past.shift();
-    this.future = [];
   }
 
   undo(now) {
+    this.name = "";
     if (!this.past.length) return null;
     this.future.push(now);
     return this.past.pop();

@@ -7,6 +7,8 @@ const ICONS = {
   step: "M7 5 17 12 7 19Z", mistake: "M4 5l9 7-9 7ZM19 5v8M19 17.5v1.5", end: "M18 5v14M5 5l10 7-10 7Z",
 };
 const SLOWEST = 0.5, FASTEST = 240;
+// A whole run in about this many milliseconds: most of it on the mistakes, and hardly any on the other steps.
+const WHOLE = 10_000, DWELL = 900, RUSH = 90;
 
 export function icon(path, name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -33,8 +35,9 @@ export class Transport {
     });
     this.speed = h("input", {
       type: "range", class: "speed", min: 0, max: 100, value: 24, "aria-label": "Speed", title: "Speed (+ and −)",
-      oninput: () => this.nameSpeed(),
+      oninput: () => { this.own = true; this.nameSpeed(); },
     });
+    this.own = false; // whether the visitor has chosen the speed
     this.place = h("output", {class: "place"});
     this.nameSpeed();
     this.element = h("div", {class: "transport", role: "group", "aria-label": "Playback of the run"},
@@ -61,7 +64,23 @@ export class Transport {
     this.speed.setAttribute("aria-valuetext", `${rate < 10 ? rate.toFixed(1) : Math.round(rate)} frames per second`);
   }
 
+  // Milliseconds for which a frame is shown.
+  pace(frame) {
+    const {run} = this.lab, at = run.frames[frame];
+    if (this.own) return 1000 / this.rate();
+    if (this.pacedRun !== run) {
+      const long = run.frames.filter(one => this.dwells(one)).length, short = run.frames.length - long;
+      this.dwell = Math.min(DWELL, Math.max(1000 / FASTEST, 0.8 * WHOLE / Math.max(1, long)));
+      this.rush = Math.min(RUSH, Math.max(1000 / FASTEST, (WHOLE - long * this.dwell) / Math.max(1, short)));
+      this.pacedRun = run;
+    }
+    return this.dwells(at) ? this.dwell : this.rush;
+  }
+
+  dwells({step, phase}) { return phase === "start" || phase === "update" || (phase === "look" && !this.lab.run.steps.correct[step]); }
+
   faster(by) {
+    this.own = true;
     this.speed.value = Number(this.speed.value) + by;
     this.nameSpeed();
   }
@@ -71,25 +90,29 @@ export class Transport {
     this.lab.go(frame);
   }
 
-  toggle() { if (this.playing) this.stop(); else this.start(); }
+  toggle() {
+    this.lab.touch();
+    if (this.playing) this.stop(); else this.start();
+  }
 
   start() {
     const {lab} = this;
     if (!lab.run) return;
     if (lab.frame >= lab.run.last) lab.go(0);
     this.playing = true;
-    lab.touch();
     this.dress();
     lab.quiet(true);
-    let last = performance.now(), owed = 1;
+    let last = performance.now(), owed = 0;
     const tick = now => {
       if (!this.playing) return;
-      owed += (now - last) / 1000 * this.rate();
+      owed += now - last;
       last = now;
-      if (owed >= 1) {
-        const by = Math.floor(owed);
-        owed -= by;
-        lab.go(lab.frame + by);
+      let to = lab.frame;
+      for (let pace = this.pace(to); owed >= pace && to < lab.run.last; pace = this.pace(to)) { owed -= pace; to++; }
+      if (to !== lab.frame) {
+        // A movement of the boundary takes longer than a short frame.
+        lab.still = this.pace(to) < 120;
+        lab.go(to);
       }
       if (lab.frame >= lab.run.last) this.stop();
       else requestAnimationFrame(tick);

@@ -54,7 +54,7 @@ export class Vectors {
   }
 
   showArrows(run, step, phase, before, now) {
-    const {unit, origin: [cx, cy]} = this, shown = [];
+    const {unit, origin: [cx, cy]} = this, shown = [], names = [];
     shown.push(draw("path", {class: "axis", d: `M0 ${cy}H${WIDTH}M${cx} 0V${HEIGHT}`}));
     const arrow = ([x, y], [u, v], kind, colour, name) => {
       const from = [cx + x * unit, cy - y * unit], to = [cx + u * unit, cy - v * unit];
@@ -66,9 +66,15 @@ export class Vectors {
       shown.push(draw("line", {class: `vector ${kind}`, x1: from[0], y1: from[1], x2: neck[0], y2: neck[1], ...look}));
       shown.push(draw("path", {class: `vector-head ${kind}`, d: `M0-5 ${back} 0 0 5Z`, transform: `translate(${neck}) rotate(${turn * 180 / Math.PI})`, ...look}));
       if (name && length > 24) {
-        const side = to[0] > WIDTH - 60 ? -1 : 1;
-        const y2 = Math.min(HEIGHT - 6, Math.max(12, (from[1] + to[1]) / 2 - 6));
-        shown.push(draw("text", {class: "vector-name", x: (from[0] + to[0]) / 2 + 8 * side, y: y2, "text-anchor": side < 0 ? "end" : "start"}, name));
+        const middle = [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2], wide = 7 * name.length;
+        // Beside the arrow, above or below it: the first place that no other name has.
+        const spots = [[8, -6, "start"], [-8, -6, "end"], [8, 16, "start"], [-8, 16, "end"], [8, 30, "start"], [-8, -20, "end"]].map(([dx, dy, anchor]) => {
+          const left = Math.max(2, Math.min(WIDTH - wide - 2, middle[0] + dx - (anchor === "end" ? wide : 0))), y = Math.min(HEIGHT - 6, Math.max(12, middle[1] + dy));
+          return [left, y];
+        });
+        const [left, y2] = spots.find(([x, y]) => !names.some(([u, v, w]) => x < u + w && u < x + wide && Math.abs(y - v) < 14)) ?? spots[0];
+        names.push([left, y2, wide]);
+        shown.push(draw("text", {class: "vector-name", x: left, y: y2}, name));
       }
     };
     now.forEach((row, k) => {

@@ -1,0 +1,34 @@
+"""The lab's JavaScript engine in Node."""
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rosenblatt.lab.bundle import STATIC
+from rosenblatt.lab.catalogue import catalogue
+
+NODE = shutil.which("node")
+
+
+def copy_engine(folder: Path) -> None:
+    """Copy the modules into a folder in which Node takes them for ES modules."""
+    shutil.copytree(STATIC / "engine", folder / "engine")
+    shutil.copy(Path(__file__).with_name("engine.mjs"), folder)
+    (folder / "package.json").write_text('{"type": "module"}')
+
+
+def ask(requests: Iterable[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """The answers of the JavaScript engine, each ``{"answer": …}`` or ``{"error": …}``."""
+    assert NODE is not None, "The tests of the lab's engine need Node; install it as nodejs"
+    lines = "".join(json.dumps(one) + "\n" for one in [("start", catalogue()), *requests])
+    with tempfile.TemporaryDirectory() as folder:
+        copy_engine(Path(folder))
+        done = subprocess.run(
+            [NODE, "engine.mjs"], cwd=folder, input=lines, capture_output=True, text=True, timeout=300, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
