@@ -116,6 +116,9 @@ def test_a_model_that_cannot_be_rebuilt_is_set_aside(store):
         assert server.get("/readyz")[1]["set_aside"] == ["bad"]
         assert [entry["name"] for entry in server.get("/v1/models")[1]["set_aside"]] == ["bad"]
         assert b"rosenblatt_models_set_aside 1.0" in server.get("/metrics")[1]
+        assert server.request("DELETE", "/v1/models/bad")[0] == 200
+        assert server.post("/v1/models/bad", {"algorithm": "perceptron"})[0] == 201
+        assert server.get("/readyz")[1]["set_aside"] == []
 
 
 def test_endless_headers_are_cut_off(service):

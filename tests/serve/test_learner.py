@@ -9,7 +9,7 @@ import pytest
 
 from rosenblatt.model_file import container
 from rosenblatt.serve.choice import new_estimator
-from rosenblatt.serve.events import Limits
+from rosenblatt.serve.events import Event, Limits
 from rosenblatt.serve.examples import Refused, expanded
 from rosenblatt.serve.groups import Groups
 from rosenblatt.serve.insight import describe
@@ -315,6 +315,20 @@ def test_a_snapshot_counts_when_all_its_parts_are_written(store):
         with store._write() as connection:
             connection.execute(_snapshots.insert().values(model=2, sequence=7, part=number, data=data))
     assert store.snapshot(2) == Snapshot(2, 7, b"onetwo")
+    store.close()
+
+
+def test_a_group_may_delete_and_create_models_of_one_name(store):
+    store = Store(store)
+    store.prepare()
+    assert store.acquire(5.0)
+    store.append([], models=[(1, "m")])
+    store.append([Event(n, 1, "create", 1.0, b"{}") for n in (2, 3)], models=[(2, "m"), (3, "m")], deleted=[1, 2])
+    assert store.heads() == [(3, "m", 1)]
+    assert store.highest() == 3
+    assert store.sweep()
+    assert not store.sweep()
+    assert list(store.events(2)) == []
     store.close()
 
 

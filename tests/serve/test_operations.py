@@ -327,6 +327,39 @@ def test_killing_leader_standby_and_database_loses_nothing(postgres):
     assert result["confirmed"] > 20
 
 
+def test_a_deleted_model_is_gone_and_its_name_is_free(store):
+    with Server(store) as first, Server(store, wait="standby") as second:
+        for name in ("old", "kept"):
+            first.post(f"/v1/models/{name}", {"algorithm": "perceptron"})
+            first.post(f"/v1/models/{name}/learn", {"id": "a", "features": {"x": 1}, "label": "yes"})
+        wait_until(lambda: second.get("/v1/models/old")[0] == 200)
+        assert first.request("DELETE", "/v1/models/none")[0] == 404
+        assert first.request("DELETE", "/v1/models/old") == (200, {"name": "old", "deleted": True})
+        assert first.get("/v1/models/old")[0] == 404
+        assert first.post("/v1/models/old/learn", {"features": {"x": 1}, "label": "yes"})[0] == 404
+        wait_until(lambda: second.get("/v1/models/old")[0] == 404)
+        assert first.post("/v1/models/old", {"algorithm": "winnow"})[0] == 201
+        answer = first.post("/v1/models/old/learn", {"id": "a", "features": {"x": 1}, "label": 3})[1]
+        assert answer["repeated"] is False
+        log = Store(store)
+        wait_until(lambda: not list(log.events(1)))  # the events are removed
+        assert [name for _, name in log.models()] == ["kept", "old"]
+        log.close()
+        with rosenblatt.Client(first.address) as client:
+            client.delete("old")
+            client.delete("old")
+        first.kill()
+        second.wait_for("ready")
+        assert [facts["name"] for facts in second.get("/v1/models")[1]["models"]] == ["kept"]
+        second.post("/v1/models/new", {"algorithm": "perceptron"})
+        second.kill()
+    with Server(store) as server:
+        assert {facts["name"]: facts["examples"] for facts in server.get("/v1/models")[1]["models"]} == {
+            "kept": 1,
+            "new": 0,
+        }
+
+
 def test_the_tests_that_the_documentation_names_exist():
     root = Path(__file__).parents[2]
     named = set(re.findall(r"`(test_\w+)`", (root / "docs" / "service.md").read_text()))

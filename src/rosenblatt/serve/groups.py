@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -58,6 +58,7 @@ class Groups:
         self.events: list[Event] = []
         self._bytes = 0
         self._created: list[tuple[int, str]] = []
+        self._deleted: list[int] = []
         self._waiting: list[tuple[asyncio.Future[Any], Any]] = []
         self._told: list[tuple[Served, Event]] = []
         self._wake = asyncio.Event()
@@ -85,6 +86,11 @@ class Groups:
         self._created.append((served.number, served.name))
         self.add(served, [served.creation()])
 
+    def delete_model(self, number: int) -> None:
+        """Delete a model."""
+        self._deleted.append(number)
+        self._parts = [(served, part) for served, part in self._parts if served.number != number]
+
     async def room(self) -> None:
         """Wait until the collected group is small enough for more lines of a batch."""
         while self._bytes > ENOUGH:
@@ -93,7 +99,7 @@ class Groups:
 
     async def confirmed(self, answer: Any) -> Any:
         """Return an answer when all events that it depends on are on disk."""
-        if not (self.events or self._created or self.writing_since is not None):
+        if not (self.events or self._created or self._deleted or self.writing_since is not None):
             return answer
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((future, answer))
@@ -106,7 +112,7 @@ class Groups:
             if not future.done():
                 future.set_exception(refusal)
         self.events, self._created, self._waiting, self._told, self._bytes = [], [], [], [], 0
-        self._parts = []
+        self._parts, self._deleted = [], []
         self._generation += 1
         self._taken.set()
         self._wake.set()
@@ -132,10 +138,11 @@ class Groups:
         self._taken.set()
         self._taken = asyncio.Event()
         part = self._parts.pop() if self._parts else None
+        deleted, self._deleted = self._deleted, []
         self.writing_since = started = time.monotonic()
         try:
             due = self._due(models)  # copied now: the copy must include the events of this group and no later ones
-            await self._write(self._put, events, [], created, None if part is None else part[1])
+            await self._write(self._put, events, [], created, None if part is None else part[1], deleted)
         except BaseException:  # any error: no request may wait for ever
             self._waiting = waiting + self._waiting
             raise
@@ -156,10 +163,15 @@ class Groups:
                 future.set_result(answer)
 
     def _put(
-        self, events: list[Event], snapshots: list[Snapshot], created: list[tuple[int, str]], part: Part | None = None
+        self,
+        events: list[Event],
+        snapshots: list[Snapshot],
+        created: list[tuple[int, str]],
+        part: Part | None = None,
+        deleted: Sequence[int] = (),
     ) -> None:
         """Write a group; runs in the writing thread."""
-        self._store.append(events, snapshots, created, part)
+        self._store.append(events, snapshots, created, part, deleted)
 
     # ---- snapshots ----
 
@@ -198,7 +210,7 @@ class Groups:
         now = time.monotonic()
         times = 25 if data is None or len(data) < LARGE else 100  # other threads wait while parts of it are encoded
         self._not_before[served.number] = now + (PAUSE if data is None else times * (now - started))
-        if data is not None and generation == self._generation:
+        if data is not None and generation == self._generation and not served.deleted:
             self._parts = [(served, part) for part in Snapshot(served.number, sequence, data).parts()][::-1]
             self._wake.set()
 

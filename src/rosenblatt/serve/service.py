@@ -134,7 +134,7 @@ class Service:
         self._follower: asyncio.Task[None] | None = None
         self._following: dict[str, Served] = {}
         self._followed = 0.0
-        self._numbers = 0
+        self._numbers, self._numbered = 0, dict[str, int]()
         self._reading, self._stop_reading = asyncio.Lock(), threading.Event()
         self._turn = asyncio.Lock()
         self._last_file: SharedFile | None = None
@@ -237,7 +237,8 @@ class Service:
         async with self._reading:
             heads = await self._help(self.store.heads)
             models = self._following
-            self._numbers = max((number for number, _, _ in heads), default=0)
+            self._numbers = await self._help(self.store.highest)
+            self._numbered = {name: number for number, name, _ in heads}
             for name in models.keys() - {name for _, name, _ in heads}:
                 del models[name]
             if whole:
@@ -330,6 +331,7 @@ class Service:
                         self._groups.add(served, served.expire(self.clock(), self.limits))
                     if self._groups.events:
                         await self.confirmed(None)
+                    await self._write(self.store.sweep)
                 await self._refresh_tokens()
             except (StoreError, Refused) as error:
                 log.warning("housekeeping", extra={"error": str(error)})
@@ -501,9 +503,22 @@ class Service:
         self._numbers += 1
         served = Served(self._numbers, name, algorithm, parameters, self.clock())
         served.remembered = self.limits.remembered
-        self.models[name] = served
+        self.models[name], self._numbered[name] = served, served.number
         self._groups.add_model(served)
         return True, await self.confirmed(describe(served))
+
+    async def delete(self, name: str) -> dict[str, Any]:
+        """Delete a model and its events, also one that is set aside; returns when this is on disk."""
+        self._check_ready()
+        if name not in self.aside:
+            self._known(self.models, name).deleted = True
+        self.models.pop(name, None)
+        self.aside.pop(name, None)
+        self._groups.delete_model(self._numbered.pop(name))
+        await self.confirmed(None)
+        self.news.end(name)
+        log.info("deleted", extra={"model": name})
+        return {"name": name, "deleted": True}
 
     async def describe(self, name: str) -> dict[str, Any]:
         """Describe a model."""

@@ -71,6 +71,9 @@ _lease = sa.Table(
 PART = 4 << 20
 """Bytes of a part of a snapshot: a larger one would delay the events that are written after it."""
 
+DELETED, SWEPT = "~", 5000
+"""The first character of the name of a deleted model, and the number of its events that one transaction removes."""
+
 _FIRST, _END = 1_000_000, 2_000_000
 """Numbers of parts in the table: those of a snapshot that is written in several transactions start at the first, and a row with
 the second plus their count marks its end. Parts with smaller numbers were written in one transaction."""
@@ -351,12 +354,20 @@ class Store:
         snapshots: Sequence[Snapshot] = (),
         models: Sequence[tuple[int, str]] = (),
         part: Part | None = None,
+        deleted: Sequence[int] = (),
     ) -> None:
         """Write a group, all or nothing; an empty group renews the lease."""
         with self._write() as connection:
             self._renew(connection)
+            for number in deleted:  # first, so that its name is free; its events are removed later, a few at a time
+                gone = _models.update().where(_models.c.number == number)
+                connection.execute(gone.values(name=f"{DELETED}{number}"))
             if models:
-                connection.execute(_models.insert(), [{"number": number, "name": name} for number, name in models])
+                rows = [
+                    {"number": number, "name": f"{DELETED}{number}" if number in deleted else name}
+                    for number, name in models
+                ]
+                connection.execute(_models.insert(), rows)
             if events:
                 self._insert(connection, events)
             for snapshot in snapshots:
@@ -385,6 +396,25 @@ class Store:
             others = (table.model == part.model) & (table.sequence != part.sequence)
             connection.execute(_snapshots.delete().where(others))
 
+    def sweep(self) -> bool:
+        """Remove a few thousand events of a deleted model; returns whether there were any."""
+        with self._read() as connection:
+            query = sa.select(_models.c.number).where(_models.c.name.startswith(DELETED))
+            for number in connection.execute(query).scalars().all():
+                first = connection.execute(
+                    sa.select(sa.func.min(_events.c.sequence)).where(_events.c.model == number)
+                ).scalar()
+                if first is not None:
+                    break
+            else:
+                return False
+        with self._write() as transaction:
+            self._renew(transaction)
+            transaction.execute(_snapshots.delete().where(_snapshots.c.model == number))
+            some = (_events.c.model == number) & (_events.c.sequence < first + SWEPT)
+            transaction.execute(_events.delete().where(some))
+        return True
+
     # ---- read ----
 
     @contextlib.contextmanager
@@ -395,15 +425,20 @@ class Store:
 
     def models(self) -> list[tuple[int, str]]:
         """Number and name of every model."""
-        with self._read() as connection:
-            return [(row.number, row.name) for row in connection.execute(sa.select(_models).order_by(_models.c.number))]
+        return [(number, name) for number, name, _ in self.heads()]
 
     def heads(self) -> list[tuple[int, str, int]]:
-        """Number, name and last event of every model."""
+        """Number, name and last event of every model that was not deleted."""
         last = sa.select(sa.func.max(_events.c.sequence)).where(_events.c.model == _models.c.number).scalar_subquery()
         query = sa.select(_models.c.number, _models.c.name, last.label("last")).order_by(_models.c.number)
         with self._read() as connection:
-            return [(row.number, row.name, row.last or 0) for row in connection.execute(query)]
+            rows = connection.execute(query.where(~_models.c.name.startswith(DELETED))).all()
+        return [(row.number, row.name, row.last or 0) for row in rows]
+
+    def highest(self) -> int:
+        """Highest number of a model, deleted ones included; 0 if there is none."""
+        with self._read() as connection:
+            return connection.execute(sa.select(sa.func.max(_models.c.number))).scalar() or 0
 
     def snapshot(self, model: int) -> Snapshot | None:
         """Newest complete snapshot of a model."""
