@@ -187,7 +187,7 @@ class Store:
     def __init__(self, url: str) -> None:
         try:
             parsed = make_url(url if "://" in url else f"sqlite:///{url}")
-        except sa.exc.ArgumentError as error:
+        except (sa.exc.ArgumentError, ValueError) as error:  # a port that is no number gives the second
             raise ValueError(
                 f"--store takes sqlite:///file.db or postgresql://user@host/database; got {without_password(url)!r}."
             ) from error
