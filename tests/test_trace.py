@@ -603,6 +603,8 @@ def test_the_angles_of_a_run():
     assert kernel[-1].cos_x is None
     assert kernel[-1].cos_u == pytest.approx(1), "the comparator of a kernel run is its last w"
     assert trace(**XOR)[0].cos_u is None
+
+
 def test_a_committee_is_traced_perceptron_by_perceptron():
     X, y = [[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, -1, -1, 1]
     run = trace(X, y, "parallel", max_iter=30, limit=None, eta=0.05, random_state=2)
