@@ -21,7 +21,8 @@ MODEL = "crash"
 class Load:
     """Clients that predict, reveal and learn, record the confirmed requests, and repeat the others."""
 
-    def __init__(self, seed=0):
+    def __init__(self, seed=0, labels=("spam", "ham", "work")):
+        self.labels = labels
         self.random, self.number = random.Random(seed), 0
         self.predicted, self.revealed, self.learned = {}, {}, {}
         self.unsure = []  # requests without an answer, to be repeated
@@ -39,7 +40,7 @@ class Load:
         }
 
     def _label(self):
-        return self.random.choice(["spam", "ham", "work"])
+        return self.random.choice(self.labels)
 
     def next(self):
         """The next request: kind and JSON objects."""
@@ -104,7 +105,7 @@ class Load:
 
 def crash_loop(store, times, seed=0, algorithm="perceptron"):
     """Kill the service this many times; raise an error if anything is lost, otherwise return counts."""
-    rng, load = random.Random(seed), Load(seed)
+    rng, load = random.Random(seed), load_for(algorithm, seed)
     options = ("--snapshot-every", 300, "--log-level", "error")
     kills = early = 0
     with Server(store, *options[:2]) as server:
@@ -127,6 +128,55 @@ def crash_loop(store, times, seed=0, algorithm="perceptron"):
         facts = server.get(f"/v1/models/{MODEL}")[1]
         server.kill()
     return {"kills": kills, "during_start": early, **audit(store, load), "accuracy": facts["accuracy"]}
+
+
+def load_for(algorithm, seed=0):
+    """Clients for this learner; some learn two classes only."""
+    return Load(seed, ("spam", "ham")) if algorithm == "parallel-perceptron" else Load(seed)
+
+
+def mixed_kills(store, times, database=None, seed=0, algorithm="perceptron"):
+    """Kill the leader, the standby or the database this many times under load; then check that nothing was lost."""
+    rng, load = random.Random(seed), load_for(algorithm, seed)
+    options = ("--snapshot-every", 300)
+    victims = ["leader", "standby", *(["database"] if database else [])]
+    kills, failovers = dict.fromkeys(victims, 0), []
+    leader = Server(store, *options)
+    standby = Server(store, *options, wait="standby")
+    try:
+        assert leader.post(f"/v1/models/{MODEL}", {"algorithm": algorithm})[0] == 201
+        for number in range(times):
+            victim = victims[number % len(victims)]
+            asyncio.run(_while_killing(victim, leader, standby, database, load, rng.uniform(0.02, 0.5)))
+            kills[victim] += 1
+            if victim == "leader":
+                failovers.append(standby.wait_for("ready") - standby.killed_at)
+                leader, standby = standby, Server(store, *options, wait="standby")
+            elif victim == "standby":
+                standby = Server(store, *options, wait="standby")
+            else:
+                database.start()
+                leader.wait_for("ready")
+        asyncio.run(load.run(leader.port, 0.3))
+    finally:
+        for server in (leader, standby):
+            if server.process.poll() is None:
+                server.kill()
+    result = audit(store, load)
+    return {"kills": kills, "longest_failover_seconds": round(max(failovers, default=0.0), 2), **result}
+
+
+async def _while_killing(victim, leader, standby, database, load, seconds):
+    """Run the load against the leader, and kill a process in the middle of it."""
+    task = asyncio.create_task(load.run(leader.port, seconds + 0.1))
+    await asyncio.sleep(seconds)
+    if victim == "database":
+        await asyncio.to_thread(database.stop, "immediate")
+    else:
+        process = {"leader": leader, "standby": standby}[victim]
+        await asyncio.to_thread(process.kill)
+        standby.killed_at = time.monotonic() - standby.started
+    await task
 
 
 async def _under_load(server, load, seconds):

@@ -9,7 +9,7 @@ import pytest
 
 from rosenblatt.model_file import container
 from rosenblatt.serve.choice import new_estimator
-from rosenblatt.serve.events import Limits
+from rosenblatt.serve.events import Event, Limits
 from rosenblatt.serve.examples import Refused, expanded
 from rosenblatt.serve.groups import Groups
 from rosenblatt.serve.insight import describe
@@ -17,7 +17,7 @@ from rosenblatt.serve.learner import Served
 from rosenblatt.serve.news import News
 from rosenblatt.serve.requests import read_lines
 from rosenblatt.serve.snapshots import copy, from_snapshot
-from rosenblatt.serve.store import LeaseLost, Snapshot, Store, StoreError
+from rosenblatt.serve.store import LeaseLost, Snapshot, Store, StoreError, _snapshots
 
 LIMITS = Limits()
 
@@ -295,6 +295,40 @@ def test_the_store_keeps_events_and_the_newest_snapshot(tmp_path):
     with pytest.raises(StoreError):
         store.append(events[:1])
     store.append([])
+    store.close()
+
+
+def test_a_snapshot_counts_when_all_its_parts_are_written(store):
+    store = Store(store)
+    store.prepare()
+    assert store.acquire(5.0)
+    store.append([], [Snapshot(1, 10, b"old" * 10)])
+    parts = list(Snapshot(1, 20, b"new" * (3 << 20)).parts())
+    assert len(parts) == 3
+    for part in parts[:2]:
+        store.append([], part=part)
+        assert store.snapshot(1).data == b"old" * 10
+    for part in parts:  # again from the start, as after a crash
+        store.append([], part=part)
+    assert store.snapshot(1) == Snapshot(1, 20, b"new" * (3 << 20))
+    for number, data in enumerate((b"one", b"two")):  # as an earlier version wrote it
+        with store._write() as connection:
+            connection.execute(_snapshots.insert().values(model=2, sequence=7, part=number, data=data))
+    assert store.snapshot(2) == Snapshot(2, 7, b"onetwo")
+    store.close()
+
+
+def test_a_group_may_delete_and_create_models_of_one_name(store):
+    store = Store(store)
+    store.prepare()
+    assert store.acquire(5.0)
+    store.append([], models=[(1, "m")])
+    store.append([Event(n, 1, "create", 1.0, b"{}") for n in (2, 3)], models=[(2, "m"), (3, "m")], deleted=[1, 2])
+    assert store.heads() == [(3, "m", 1)]
+    assert store.highest() == 3
+    assert store.sweep()
+    assert not store.sweep()
+    assert list(store.events(2)) == []
     store.close()
 
 

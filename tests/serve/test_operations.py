@@ -24,7 +24,7 @@ from rosenblatt.serve.learner import Served
 from rosenblatt.serve.service import Service
 from rosenblatt.serve.snapshots import copy, from_snapshot, read_model
 from rosenblatt.serve.store import Snapshot, Store
-from tests.serve.crashes import differing
+from tests.serve.crashes import differing, mixed_kills
 from tests.serve.processes import Server
 from tests.serve.test_faults import wait_until
 from tests.serve.test_learner import LIMITS, asked, run, same, traffic
@@ -320,6 +320,44 @@ def test_scores_are_those_of_the_model(tmp_path, algorithm, labels):
             assert sum(reason["part"] for reason in answer["reasons"]) + bias == pytest.approx(order[0][1])
         else:
             assert answer["reasons"] is None
+
+
+def test_killing_leader_standby_and_database_loses_nothing(postgres):
+    result = mixed_kills(postgres.database(f"t{uuid.uuid4().hex}"), 4, postgres)  # the benchmark does it 500 times
+    assert result["confirmed"] > 20
+
+
+def test_a_deleted_model_is_gone_and_its_name_is_free(store):
+    with Server(store) as first, Server(store, wait="standby") as second:
+        for name in ("old", "kept"):
+            first.post(f"/v1/models/{name}", {"algorithm": "perceptron"})
+            first.post(f"/v1/models/{name}/learn", {"id": "a", "features": {"x": 1}, "label": "yes"})
+        wait_until(lambda: second.get("/v1/models/old")[0] == 200)
+        assert first.request("DELETE", "/v1/models/none")[0] == 404
+        assert first.request("DELETE", "/v1/models/old") == (200, {"name": "old", "deleted": True})
+        assert first.get("/v1/models/old")[0] == 404
+        assert first.post("/v1/models/old/learn", {"features": {"x": 1}, "label": "yes"})[0] == 404
+        wait_until(lambda: second.get("/v1/models/old")[0] == 404)
+        assert first.post("/v1/models/old", {"algorithm": "winnow"})[0] == 201
+        answer = first.post("/v1/models/old/learn", {"id": "a", "features": {"x": 1}, "label": 3})[1]
+        assert answer["repeated"] is False
+        log = Store(store)
+        wait_until(lambda: not list(log.events(1)))  # the events are removed
+        assert [name for _, name in log.models()] == ["kept", "old"]
+        log.close()
+        with rosenblatt.Client(first.address) as client:
+            client.delete("old")
+            client.delete("old")
+        first.kill()
+        second.wait_for("ready")
+        assert [facts["name"] for facts in second.get("/v1/models")[1]["models"]] == ["kept"]
+        second.post("/v1/models/new", {"algorithm": "perceptron"})
+        second.kill()
+    with Server(store) as server:
+        assert {facts["name"]: facts["examples"] for facts in server.get("/v1/models")[1]["models"]} == {
+            "kept": 1,
+            "new": 0,
+        }
 
 
 def test_the_tests_that_the_documentation_names_exist():

@@ -50,7 +50,13 @@ store_url = click.option(
     default=50_000_000,
     help="Maximum number of weights: features times classes.",
 )
-@click.option("--max-classes", type=click.IntRange(min=2), default=10_000, help="Maximum number of classes of a model.")
+@click.option("--max-classes", type=click.IntRange(min=2), default=1000, help="Maximum number of classes of a model.")
+@click.option(
+    "--max-names",
+    type=click.IntRange(min=1),
+    default=16 << 20,
+    help="Maximum characters of the names of all features of a model.",
+)
 @click.option(
     "--max-pending-bytes",
     type=click.IntRange(min=1024),
@@ -89,6 +95,7 @@ def serve(
     max_models: int,
     max_weights: int,
     max_classes: int,
+    max_names: int,
     max_pending_bytes: int,
     max_rate: float,
     snapshot_every: int,
@@ -109,7 +116,7 @@ def serve(
 
     limits = Limits(
         body=max_body, features=max_features, pending=max_pending, age=max_age, remembered=remember, models=max_models,
-        weights=max_weights, classes=max_classes, pending_bytes=max_pending_bytes, rate=max_rate,
+        weights=max_weights, classes=max_classes, names=max_names, pending_bytes=max_pending_bytes, rate=max_rate,
     )  # fmt: skip
     try:
         run(

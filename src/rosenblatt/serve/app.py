@@ -159,7 +159,7 @@ class App:
             if count == 2:
                 return "models", "read", _GET, self._models
             if count == 3 and parts[2]:
-                return "model", "read", _BOTH, self._model
+                return "model", "read", _ALL, self._model
             if count == 4 and parts[3] == "model":
                 return "file", "read", _GET, self._file
             if count == 4 and parts[3] == "events":
@@ -263,6 +263,8 @@ class App:
         check_name(name)
         if scope["method"] in _GET:
             return Answer(200, orjson.dumps(await self.service.describe(name)))
+        if scope["method"] == "DELETE":
+            return Answer(200, orjson.dumps(await self.service.delete(name)))
         body = await self._body(scope, headers, receive)
         try:
             settings = orjson.loads(body) if body.strip() else {}
@@ -394,7 +396,7 @@ class App:
             stop.cancel()
 
 
-_GET, _POST, _BOTH = frozenset({"GET", "HEAD"}), frozenset({"POST"}), frozenset({"GET", "HEAD", "POST"})
+_GET, _POST, _ALL = frozenset({"GET", "HEAD"}), frozenset({"POST"}), frozenset({"GET", "HEAD", "POST", "DELETE"})
 
 
 class _Gone(Exception):  # noqa: N818

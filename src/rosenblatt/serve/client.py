@@ -264,6 +264,14 @@ class Client:
         ).json()
         return answer
 
+    def delete(self, model: str) -> None:
+        """Delete a model with all its events; it cannot be brought back. A model that does not exist is no error."""
+        try:
+            self._ask("DELETE", _path(model))
+        except ServiceError as error:
+            if error.status != 404:  # as when the answer to the first attempt was lost
+                raise
+
     def predict(self, model: str, features: Any, id: str | None = None) -> dict[str, Any]:  # noqa: A002 - public name
         """Predict an example; returns a dict with `id` and `prediction`."""
         request = {"id": id or uuid.uuid4().hex, "features": features}
@@ -405,6 +413,14 @@ class AsyncClient:
         response = await self._ask("POST", _path(model), _body({"algorithm": algorithm, "parameters": parameters}))
         answer: dict[str, Any] = response.json()
         return answer
+
+    async def delete(self, model: str) -> None:
+        """Delete a model with all its events; it cannot be brought back. A model that does not exist is no error."""
+        try:
+            await self._ask("DELETE", _path(model))
+        except ServiceError as error:
+            if error.status != 404:
+                raise
 
     async def predict(self, model: str, features: Any, id: str | None = None) -> dict[str, Any]:  # noqa: A002
         """Predict an example; returns a dict with `id` and `prediction`."""

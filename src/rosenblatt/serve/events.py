@@ -47,9 +47,9 @@ class Limits:
     models: int = 100
     weights: int = 50_000_000
     pending_bytes: int = 64 << 20
-    classes: int = 10_000
+    classes: int = 1000
     new_classes: int = 100
-    names: int = 64 << 20
+    names: int = 16 << 20
     rate: float = 0.0
 
 

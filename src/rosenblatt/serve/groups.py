@@ -1,25 +1,24 @@
 """Group commit: collect the events that are not on disk yet, and write them together.
 
 While a thread writes one group, the next one is collected: the slower the disk, the larger the groups. Snapshots are encoded by
-another thread and stored with a later group, so no request waits for them.
+another thread and stored in parts with later groups, so no request waits long for them.
 """
 
 import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from rosenblatt.model_file.container import to_bytes
 from rosenblatt.serve.events import Event
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.metrics import Metrics
 from rosenblatt.serve.news import News
 from rosenblatt.serve.snapshots import Copy, copy
-from rosenblatt.serve.store import Snapshot, Store
+from rosenblatt.serve.store import Part, Snapshot, Store
 
 log = logging.getLogger("rosenblatt.serve")
 
@@ -28,6 +27,9 @@ ENOUGH = 1 << 20
 
 SNAPSHOT_BYTES = 32 << 20
 """Bytes of events of a model after which a snapshot is due, however few they are."""
+
+LARGE = 16 << 20
+"""Bytes of a snapshot that is taken less often."""
 
 PAUSE = 60.0
 """Seconds until a snapshot that failed is tried again."""
@@ -56,6 +58,7 @@ class Groups:
         self.events: list[Event] = []
         self._bytes = 0
         self._created: list[tuple[int, str]] = []
+        self._deleted: list[int] = []
         self._waiting: list[tuple[asyncio.Future[Any], Any]] = []
         self._told: list[tuple[Served, Event]] = []
         self._wake = asyncio.Event()
@@ -63,8 +66,9 @@ class Groups:
         self.writing_since: float | None = None
         self._encoder = ThreadPoolExecutor(1, "snapshots")
         self._encoding: asyncio.Task[None] | None = None
-        self._encoded: list[tuple[Served, Snapshot]] = []
+        self._parts: list[tuple[Served, Part]] = []  # of a snapshot, the last one first
         self._not_before: dict[int, float] = {}
+        self.copying = asyncio.Lock()  # held while there is a copy of a model in memory
         self._generation = 0
 
     # ---- collecting ----
@@ -82,6 +86,11 @@ class Groups:
         self._created.append((served.number, served.name))
         self.add(served, [served.creation()])
 
+    def delete_model(self, number: int) -> None:
+        """Delete a model."""
+        self._deleted.append(number)
+        self._parts = [(served, part) for served, part in self._parts if served.number != number]
+
     async def room(self) -> None:
         """Wait until the collected group is small enough for more lines of a batch."""
         while self._bytes > ENOUGH:
@@ -90,7 +99,7 @@ class Groups:
 
     async def confirmed(self, answer: Any) -> Any:
         """Return an answer when all events that it depends on are on disk."""
-        if not (self.events or self._created or self.writing_since is not None):
+        if not (self.events or self._created or self._deleted or self.writing_since is not None):
             return answer
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((future, answer))
@@ -103,7 +112,7 @@ class Groups:
             if not future.done():
                 future.set_exception(refusal)
         self.events, self._created, self._waiting, self._told, self._bytes = [], [], [], [], 0
-        self._encoded = []
+        self._parts, self._deleted = [], []
         self._generation += 1
         self._taken.set()
         self._wake.set()
@@ -128,20 +137,23 @@ class Groups:
         self.events, self._created, self._waiting, self._told, self._bytes = [], [], [], [], 0
         self._taken.set()
         self._taken = asyncio.Event()
-        encoded, self._encoded = self._encoded, []
+        part = self._parts.pop() if self._parts else None
+        deleted, self._deleted = self._deleted, []
         self.writing_since = started = time.monotonic()
         try:
             due = self._due(models)  # copied now: the copy must include the events of this group and no later ones
-            await self._write(self._put, events, [snapshot for _, snapshot in encoded], created)
+            await self._write(self._put, events, [], created, None if part is None else part[1], deleted)
         except BaseException:  # any error: no request may wait for ever
             self._waiting = waiting + self._waiting
             raise
         finally:
             self.writing_since = None
         self._metrics.committed(len(events), time.monotonic() - started)
-        for served, snapshot in encoded:
-            served.snapshot_sequence = snapshot.sequence
+        if part is not None and part[1].last:
+            part[0].snapshot_sequence = part[1].sequence
             self._metrics.snapshots.inc()
+        if self._parts:
+            self._wake.set()
         if due is not None:
             self._encoding = asyncio.create_task(self._encode(*due))
         for served, event in news:
@@ -150,9 +162,16 @@ class Groups:
             if not future.done():
                 future.set_result(answer)
 
-    def _put(self, events: list[Event], snapshots: list[Snapshot], created: list[tuple[int, str]]) -> None:
+    def _put(
+        self,
+        events: list[Event],
+        snapshots: list[Snapshot],
+        created: list[tuple[int, str]],
+        part: Part | None = None,
+        deleted: Sequence[int] = (),
+    ) -> None:
         """Write a group; runs in the writing thread."""
-        self._store.append(events, snapshots, created)
+        self._store.append(events, snapshots, created, part, deleted)
 
     # ---- snapshots ----
 
@@ -174,7 +193,7 @@ class Groups:
 
     def _due(self, models: Mapping[str, Served]) -> tuple[Served, int, Copy, float] | None:
         """A copy of a model with many examples since its last snapshot; one at a time, limited to about 4% of the time."""
-        if self._encoding is not None and not self._encoding.done():
+        if self._parts or self.copying.locked() or (self._encoding is not None and not self._encoding.done()):
             return None
         now = time.monotonic()
         for served in models.values():
@@ -189,14 +208,17 @@ class Groups:
         generation = self._generation
         data = await self._bytes_of(served, moment)
         now = time.monotonic()
-        self._not_before[served.number] = now + (PAUSE if data is None else 25 * (now - started))
-        if data is not None and generation == self._generation:
-            self._encoded.append((served, Snapshot(served.number, sequence, data)))
+        times = 25 if data is None or len(data) < LARGE else 100  # other threads wait while parts of it are encoded
+        self._not_before[served.number] = now + (PAUSE if data is None else times * (now - started))
+        if data is not None and generation == self._generation and not served.deleted:
+            self._parts = [(served, part) for part in Snapshot(served.number, sequence, data).parts()][::-1]
+            self._wake.set()
 
     async def _bytes_of(self, served: Served, moment: Copy) -> bytes | None:
         """Encode a copy; None if that is not possible: a model that has no snapshot must not keep the others from theirs."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._encoder, _encoded, moment)
+            async with self.copying:
+                return await asyncio.get_running_loop().run_in_executor(self._encoder, _encoded, moment)
         except Exception:
             log.exception("a model has no snapshot", extra={"model": served.name})
             self._metrics.snapshot_failures.inc()
@@ -204,4 +226,4 @@ class Groups:
 
 
 def _encoded(moment: Copy) -> bytes:
-    return to_bytes(*moment.packed())
+    return moment.encoded()

@@ -62,6 +62,7 @@ class Served(Taught):
         self.pending_bytes = 0
         self.new_lines = self.new_bytes = 0  # since the last snapshot
         self.scored = 0
+        self.deleted = False
         self.done: dict[str, tuple[Any, Any] | None] = {}
         self.curve: list[tuple[int, int]] = []
         self.stride = 1

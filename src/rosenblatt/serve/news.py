@@ -43,6 +43,14 @@ class News:
         if not queues:
             self._listeners.pop(name, None)
 
+    def end(self, name: str) -> None:
+        """End the streams of a model that was deleted."""
+        for queue in tuple(self._listeners.get(name, ())):
+            self.unsubscribe(name, queue)
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait(None)
+
     def publish(self, served: Served, event: Event) -> None:
         """Send an event to all listeners of its model."""
         queues = tuple(self._listeners.get(served.name, ()))

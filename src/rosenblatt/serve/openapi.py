@@ -252,6 +252,14 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
                     400, 409, 413, 422, 503,
                 ),
             },
+            "delete": {
+                "operationId": "delete",
+                "summary": "Delete a model with all its events. It cannot be brought back.",
+                "responses": _answers(
+                    {"200": _json("Deleted.", _object({"name": {"type": "string"}, "deleted": {"type": "boolean"}}))},
+                    404, 422, 503,
+                ),
+            },
         },
         "/v1/models/{name}/predict": _event(
             "predict", "Predict an example; its label can be revealed later.", "Without an id a new one is made."

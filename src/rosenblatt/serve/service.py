@@ -23,7 +23,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from rosenblatt.model_file.container import to_bytes
 from rosenblatt.serve.choice import canonical
 from rosenblatt.serve.clock import Clock
 from rosenblatt.serve.events import Event, Limits, Requests
@@ -34,7 +33,7 @@ from rosenblatt.serve.learner import Served
 from rosenblatt.serve.metrics import Metrics
 from rosenblatt.serve.news import News
 from rosenblatt.serve.scoring import scored
-from rosenblatt.serve.snapshots import copied_estimator, packed_model, read_model
+from rosenblatt.serve.snapshots import copied_estimator, encoded_estimator, read_model
 from rosenblatt.serve.store import LeaseLost, Store, StoreError, Token
 
 log = logging.getLogger("rosenblatt.serve")
@@ -61,10 +60,15 @@ class SharedFile:
     ----------
     content : bytes
         Content of the file.
+    model, sequence : int
+        Number of the model, and its last event.
+    cost : float
+        Seconds that it took to make the content.
     """
 
-    def __init__(self, content: bytes) -> None:
-        self.size = len(content)
+    def __init__(self, content: bytes, model: int, sequence: int, cost: float) -> None:
+        self.size, self._model, self._sequence = len(content), model, sequence
+        self._good_until = time.monotonic() + (50 * cost if cost > 0.2 else 0.0)
         with tempfile.TemporaryFile() as file:
             file.write(content)
             file.flush()
@@ -72,6 +76,11 @@ class SharedFile:
 
     def __del__(self) -> None:
         os.close(self._number)
+
+    def is_new(self, served: Served) -> bool:
+        """Whether this is the file of a model; that of a large one, which takes long to make, may be a little older."""
+        same = self._sequence == served.sequence or time.monotonic() < self._good_until
+        return self._model == served.number and same
 
     def read(self, start: int, count: int) -> bytes:
         """Read a part."""
@@ -125,10 +134,10 @@ class Service:
         self._follower: asyncio.Task[None] | None = None
         self._following: dict[str, Served] = {}
         self._followed = 0.0
-        self._numbers = 0
+        self._numbers, self._numbered = 0, dict[str, int]()
         self._reading, self._stop_reading = asyncio.Lock(), threading.Event()
-        self._turn, self._copying = asyncio.Lock(), asyncio.Lock()
-        self._last_file: tuple[tuple[int, int], SharedFile] | None = None
+        self._turn = asyncio.Lock()
+        self._last_file: SharedFile | None = None
 
     # ---- start and stop ----
 
@@ -228,7 +237,8 @@ class Service:
         async with self._reading:
             heads = await self._help(self.store.heads)
             models = self._following
-            self._numbers = max((number for number, _, _ in heads), default=0)
+            self._numbers = await self._help(self.store.highest)
+            self._numbered = {name: number for number, name, _ in heads}
             for name in models.keys() - {name for _, name, _ in heads}:
                 del models[name]
             if whole:
@@ -321,6 +331,7 @@ class Service:
                         self._groups.add(served, served.expire(self.clock(), self.limits))
                     if self._groups.events:
                         await self.confirmed(None)
+                    await self._write(self.store.sweep)
                 await self._refresh_tokens()
             except (StoreError, Refused) as error:
                 log.warning("housekeeping", extra={"error": str(error)})
@@ -492,9 +503,22 @@ class Service:
         self._numbers += 1
         served = Served(self._numbers, name, algorithm, parameters, self.clock())
         served.remembered = self.limits.remembered
-        self.models[name] = served
+        self.models[name], self._numbered[name] = served, served.number
         self._groups.add_model(served)
         return True, await self.confirmed(describe(served))
+
+    async def delete(self, name: str) -> dict[str, Any]:
+        """Delete a model and its events, also one that is set aside; returns when this is on disk."""
+        self._check_ready()
+        if name not in self.aside:
+            self._known(self.models, name).deleted = True
+        self.models.pop(name, None)
+        self.aside.pop(name, None)
+        self._groups.delete_model(self._numbered.pop(name))
+        await self.confirmed(None)
+        self.news.end(name)
+        log.info("deleted", extra={"model": name})
+        return {"name": name, "deleted": True}
 
     async def describe(self, name: str) -> dict[str, Any]:
         """Describe a model."""
@@ -516,20 +540,22 @@ class Service:
                 409,
                 f"The model {name!r} has no file yet, because it has not learned anything. Send it an example first.",
             )
-        async with self._copying:
-            moment = served.number, served.sequence
-            if self._last_file is None or self._last_file[0] != moment:
-                estimator = copied_estimator(served)
-                await self.confirmed(None)
-                file = await self._help(lambda: SharedFile(to_bytes(*packed_model(estimator))))
-                self._last_file = moment, file
-            return self._last_file[1]
+        async with self._groups.copying:
+            if self._last_file is not None and self._last_file.is_new(served):
+                return self._last_file
+            self._last_file, started = None, time.monotonic()
+            sequence, estimators = served.sequence, [copied_estimator(served)]
+            await self.confirmed(None)
+            content = await self._help(encoded_estimator, estimators)
+            file = SharedFile(content, served.number, sequence, time.monotonic() - started)
+            self._last_file = file
+            return file
 
     async def insight(self, name: str, top: int) -> dict[str, Any]:
         """Learning curve, recent examples and largest weights, for the live page."""
         served, facts = self._shown(name)
         shown = {**facts, "curve": served.curve, "recent": recent_examples(served)}
-        async with self._copying:
+        async with self._groups.copying:
             largest = await self._help(lambda estimator: list(strongest(estimator, top)), copied_estimator(served))
         return dict(await self.confirmed({**shown, "strongest": largest}))
 

@@ -1,9 +1,10 @@
 """Snapshots of served models as safetensors files, so that a restart does not replay every event."""
 
+import dataclasses
 import logging
 import threading
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import orjson
@@ -11,7 +12,7 @@ import orjson
 from rosenblatt import model_file
 from rosenblatt.learners._load import restore
 from rosenblatt.model_file import Saved
-from rosenblatt.model_file.container import from_bytes
+from rosenblatt.model_file.container import from_bytes, to_bytes
 from rosenblatt.serve.events import Limits, Pending
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.store import Store, StoreError
@@ -19,13 +20,20 @@ from rosenblatt.serve.store import Store, StoreError
 log = logging.getLogger("rosenblatt.serve")
 
 
-class Copy(NamedTuple):
+@dataclasses.dataclass
+class Copy:
     """Copy of a served model, which a thread can encode while the model learns."""
 
     estimator: Any
     state: dict[str, Any]
     pending: dict[str, Pending]
     done: dict[str, tuple[Any, Any] | None]
+
+    def encoded(self) -> bytes:
+        """Bytes of a model file. The copy is emptied: a large model must not be in memory more often than needed."""
+        packed = self.packed()
+        self.estimator = None
+        return to_bytes(*packed)
 
     def packed(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Header and arrays of a model file."""
@@ -48,13 +56,27 @@ def copy(served: Served) -> Copy:
     return Copy(copied_estimator(served), state, dict(served.pending), dict(served.done))
 
 
+def encoded_estimator(estimators: list[Any]) -> bytes:
+    """Bytes of the model file of an estimator, which is taken from the list so that its memory is free sooner."""
+    packed = packed_model(estimators.pop())
+    return to_bytes(*packed)
+
+
 def copied_estimator(served: Served) -> Any:
     """Copy the estimator; None if nothing was learned."""
     if not served.fitted:
         return None
     served.estimator.n_features_in_ = served.features
-    features = getattr(getattr(served.estimator, "model_", None), "features", None)
-    known = {} if features is None else {id(features): features.copy()}  # otherwise each name would be looked at
+    model = getattr(served.estimator, "model_", None)
+    known: dict[int, Any] = {}
+    if model is not None:
+        if model.features is not None:
+            known[id(model.features)] = model.features.copy()  # otherwise each name would be looked at
+        if not model.room_matters:  # arrays can be twice as large as what is in use
+            for array in (model.state.w, model.state.v, model.state.u):
+                if array.size:
+                    part = array[: model.n_features]
+                    known.setdefault(id(array), np.array(part if part.ndim == 1 else part[:, : model.vectors]))
     return deepcopy(served.estimator, known)
 
 

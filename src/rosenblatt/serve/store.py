@@ -68,7 +68,15 @@ _lease = sa.Table(
     sa.Column("beat", sa.BigInteger, nullable=False),
 )
 
-_PART = 16 << 20
+PART = 4 << 20
+"""Bytes of a part of a snapshot: a larger one would delay the events that are written after it."""
+
+DELETED, SWEPT = "~", 5000
+"""The first character of the name of a deleted model, and the number of its events that one transaction removes."""
+
+_FIRST, _END = 1_000_000, 2_000_000
+"""Numbers of parts in the table: those of a snapshot that is written in several transactions start at the first, and a row with
+the second plus their count marks its end. Parts with smaller numbers were written in one transaction."""
 
 
 class StoreError(Exception):
@@ -94,6 +102,23 @@ class Snapshot(NamedTuple):
     model: int
     sequence: int
     data: bytes
+
+    def parts(self) -> "Iterator[Part]":
+        """The snapshot in parts that can be written one by one."""
+        count = -(-len(self.data) // PART)
+        for number in range(count):
+            data = self.data[number * PART : (number + 1) * PART]
+            yield Part(self.model, self.sequence, number, data, number + 1 == count)
+
+
+class Part(NamedTuple):
+    """Part of a snapshot; the snapshot counts when its last part is there, and then replaces the one before."""
+
+    model: int
+    sequence: int
+    number: int
+    data: bytes
+    last: bool
 
 
 @contextlib.contextmanager
@@ -162,7 +187,7 @@ class Store:
     def __init__(self, url: str) -> None:
         try:
             parsed = make_url(url if "://" in url else f"sqlite:///{url}")
-        except sa.exc.ArgumentError as error:
+        except (sa.exc.ArgumentError, ValueError) as error:  # a port that is no number gives the second
             raise ValueError(
                 f"--store takes sqlite:///file.db or postgresql://user@host/database; got {without_password(url)!r}."
             ) from error
@@ -324,17 +349,32 @@ class Store:
     # ---- write ----
 
     def append(
-        self, events: Sequence[Event], snapshots: Sequence[Snapshot] = (), models: Sequence[tuple[int, str]] = ()
+        self,
+        events: Sequence[Event],
+        snapshots: Sequence[Snapshot] = (),
+        models: Sequence[tuple[int, str]] = (),
+        part: Part | None = None,
+        deleted: Sequence[int] = (),
     ) -> None:
         """Write a group, all or nothing; an empty group renews the lease."""
         with self._write() as connection:
             self._renew(connection)
+            for number in deleted:  # first, so that its name is free; its events are removed later, a few at a time
+                gone = _models.update().where(_models.c.number == number)
+                connection.execute(gone.values(name=f"{DELETED}{number}"))
             if models:
-                connection.execute(_models.insert(), [{"number": number, "name": name} for number, name in models])
+                rows = [
+                    {"number": number, "name": f"{DELETED}{number}" if number in deleted else name}
+                    for number, name in models
+                ]
+                connection.execute(_models.insert(), rows)
             if events:
                 self._insert(connection, events)
             for snapshot in snapshots:
-                self._keep(connection, snapshot)
+                for piece in snapshot.parts():
+                    self._keep(connection, piece)
+            if part is not None:
+                self._keep(connection, part)
 
     def _insert(self, connection: Connection, events: Sequence[Event]) -> None:
         """Insert many rows in one statement; row by row, this thread and the event loop would compete for the interpreter."""
@@ -345,19 +385,35 @@ class Store:
             values = tuple(itertools.chain.from_iterable(some))
             connection.exec_driver_sql(f"{_INSERT} {', '.join([row] * len(some))}", values)
 
-    def _keep(self, connection: Connection, snapshot: Snapshot) -> None:
-        connection.execute(_snapshots.delete().where(_snapshots.c.model == snapshot.model))
-        parts = range(0, len(snapshot.data), _PART)
-        rows = [
-            {
-                "model": snapshot.model,
-                "sequence": snapshot.sequence,
-                "part": part,
-                "data": snapshot.data[at : at + _PART],
-            }
-            for part, at in enumerate(parts)
-        ]
-        connection.execute(_snapshots.insert(), rows)
+    def _keep(self, connection: Connection, part: Part) -> None:
+        table, row = _snapshots.c, {"model": part.model, "sequence": part.sequence}
+        if part.number == 0:  # of a snapshot that was not finished
+            unfinished = (table.model == part.model) & (table.sequence == part.sequence)
+            connection.execute(_snapshots.delete().where(unfinished))
+        connection.execute(_snapshots.insert().values(**row, part=_FIRST + part.number, data=part.data))
+        if part.last:
+            connection.execute(_snapshots.insert().values(**row, part=_END + part.number + 1, data=b""))
+            others = (table.model == part.model) & (table.sequence != part.sequence)
+            connection.execute(_snapshots.delete().where(others))
+
+    def sweep(self) -> bool:
+        """Remove a few thousand events of a deleted model; returns whether there were any."""
+        with self._read() as connection:
+            query = sa.select(_models.c.number).where(_models.c.name.startswith(DELETED))
+            for number in connection.execute(query).scalars().all():
+                first = connection.execute(
+                    sa.select(sa.func.min(_events.c.sequence)).where(_events.c.model == number)
+                ).scalar()
+                if first is not None:
+                    break
+            else:
+                return False
+        with self._write() as transaction:
+            self._renew(transaction)
+            transaction.execute(_snapshots.delete().where(_snapshots.c.model == number))
+            some = (_events.c.model == number) & (_events.c.sequence < first + SWEPT)
+            transaction.execute(_events.delete().where(some))
+        return True
 
     # ---- read ----
 
@@ -369,22 +425,36 @@ class Store:
 
     def models(self) -> list[tuple[int, str]]:
         """Number and name of every model."""
-        with self._read() as connection:
-            return [(row.number, row.name) for row in connection.execute(sa.select(_models).order_by(_models.c.number))]
+        return [(number, name) for number, name, _ in self.heads()]
 
     def heads(self) -> list[tuple[int, str, int]]:
-        """Number, name and last event of every model."""
+        """Number, name and last event of every model that was not deleted."""
         last = sa.select(sa.func.max(_events.c.sequence)).where(_events.c.model == _models.c.number).scalar_subquery()
         query = sa.select(_models.c.number, _models.c.name, last.label("last")).order_by(_models.c.number)
         with self._read() as connection:
-            return [(row.number, row.name, row.last or 0) for row in connection.execute(query)]
+            rows = connection.execute(query.where(~_models.c.name.startswith(DELETED))).all()
+        return [(row.number, row.name, row.last or 0) for row in rows]
+
+    def highest(self) -> int:
+        """Highest number of a model, deleted ones included; 0 if there is none."""
+        with self._read() as connection:
+            return connection.execute(sa.select(sa.func.max(_models.c.number))).scalar() or 0
 
     def snapshot(self, model: int) -> Snapshot | None:
-        """Newest snapshot of a model."""
+        """Newest complete snapshot of a model."""
+        numbers = sa.select(_snapshots.c.sequence, _snapshots.c.part).where(_snapshots.c.model == model)
         with self._read() as connection:
-            query = sa.select(_snapshots.c.sequence, _snapshots.c.data).where(_snapshots.c.model == model)
-            rows = connection.execute(query.order_by(_snapshots.c.part)).all()
-        return Snapshot(model, rows[0].sequence, b"".join(row.data for row in rows)) if rows else None
+            parts: dict[int, list[int]] = {}
+            for row in connection.execute(numbers):
+                parts.setdefault(row.sequence, []).append(row.part)
+            for sequence in sorted(parts, reverse=True):
+                if max(parts[sequence]) < _FIRST or _END + len(parts[sequence]) - 1 in parts[sequence]:
+                    query = sa.select(_snapshots.c.data).where(
+                        _snapshots.c.model == model, _snapshots.c.sequence == sequence
+                    )
+                    rows = connection.execute(query.order_by(_snapshots.c.part)).all()
+                    return Snapshot(model, sequence, b"".join(row.data for row in rows)) if rows else None
+        return None
 
     def events(self, model: int, after: int = 0, most: int | None = None) -> Iterator[Event]:
         """Events of a model after a number, in order, read a few thousand at a time."""

@@ -108,7 +108,7 @@ class Taught:
             raise Refused(
                 409,
                 f"The names of the features of `{self.name}` may have at most {limits.names} characters in all; this example "
-                "would exceed that. Use shorter names, or fewer features.",
+                "would exceed that. Use shorter names, or raise --max-names.",
             )
         self._room = min(limits.weights // max(count, 1) - features, rest // LONGEST_KEY)
         if isinstance(model.memory, FullVariances):
