@@ -89,6 +89,7 @@ def main() -> None:
     save(plots.MistakesDisplay.from_estimator(*(m.fit(X[y > 0], y[y > 0]) for m in learners)), "mistakes")
     points, sides, _ = separable_examples(0.05, random_state=0)
     save(plots.SqueezeDisplay.from_data(points, sides, fit_intercept=False), "squeeze")
+    save(plots.SqueezeDisplay.from_data(points, sides, fit_intercept=False, angle=True), "squeeze_angle")
     save(plots.CommitteeDisplay.from_experiment(experts=(30, 100, 300, 1000, 3000, 10_000)), "committee")
     save(plots.DistanceDisplay.from_experiment(), "distances")
     save(plots.MarginDisplay.from_experiment(), "margin")

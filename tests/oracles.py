@@ -8,6 +8,7 @@ can require equal bits.
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import zip_longest
 
 import numpy as np
 
@@ -76,11 +77,42 @@ class Run:
         for W, c in self.after:
             for i, x in enumerate(X):
                 s = scores(W, x)
-                if len(s) == 1 or scheme == "ovr":
+                if len(s) == 1:
                     total[i] += c * np.sign(s)
                 elif (s == s.max()).sum() == 1:
                     total[i, s.argmax()] += c
         return total
+
+
+@dataclass
+class Separate(Run):
+    """The runs of all classes against the rest, each of which ends when it makes no mistake."""
+
+    runs: list = field(default_factory=list)
+
+    def average(self):
+        return np.vstack([run.average() for run in self.runs])
+
+    def votes(self, X, scheme="ovr"):
+        total = max(sum(c for _, c in run.after) for run in self.runs)
+        return np.hstack([run.votes(X) * (total / sum(c for _, c in run.after)) for run in self.runs])
+
+
+def separately(learn, step, X, y, *, classes, W=None, **kwargs):
+    """One run for each class against the rest, as `fit` does with multiclass="ovr"."""
+    starts = [None] * classes if W is None else [W[k : k + 1] for k in range(classes)]
+    runs = [learn(step, X, (np.asarray(y) == k).astype(int), W=starts[k], **kwargs) for k in range(classes)]
+    made = Separate(np.vstack([run.W for run in runs]), runs=runs, closest=min(run.closest for run in runs))
+    for name in ("mistakes", "updates"):
+        setattr(made, name, sum(getattr(run, name) for run in runs))
+    made.examples = max(run.examples for run in runs)
+    for t in range(made.examples):  # a class whose run has ended keeps its weights
+        W = np.vstack([run.after[min(t, run.examples - 1)][0] for run in runs])
+        made.after.append((W, max(runs, key=lambda run: run.examples).after[t][1]))
+    made.mistakes_per_epoch = [sum(n) for n in zip_longest(*(run.mistakes_per_epoch for run in runs), fillvalue=0)]
+    if hasattr(runs[0], "sigma"):
+        made.sigma = np.concatenate([run.sigma for run in runs])
+    return made
 
 
 def learn(
@@ -98,6 +130,8 @@ def learn(
     link=lambda V: V,
 ):
     """The online protocol: `step(margin, is a mistake, squared norm)` returns the step size."""
+    if scheme == "ovr" and classes > 2:
+        return separately(learn, step, X, y, classes=classes, W=W, on_zero=on_zero, bias=bias, weight=weight, epochs=epochs, link=link)
     vectors = 1 if classes == 2 else classes
     V = np.zeros((vectors, X.shape[1] + 1)) if W is None else np.array(W, dtype=float)
     weight = np.ones(len(X)) if weight is None else weight
@@ -121,14 +155,8 @@ def learn(
                 rival = max((k for k in range(classes) if k != true), key=lambda k: (s[k], -k))
                 margin = s[true] - s[rival]
                 wrong = is_mistake(margin, true < rival, on_zero)
-                if scheme == "ovr":
-                    for k in range(classes):
-                        sign = 1.0 if k == true else -1.0
-                        own = is_mistake(sign * s[k], k == true, on_zero)
-                        move[k] = sign * (step(sign * s[k], own, sq_norm) * c)
-                else:
-                    share = shares(scheme, s, true, rival)
-                    move = share * (step(margin, wrong, (1.0 - share[rival]) * sq_norm) * c)
+                share = shares(scheme, s, true, rival)
+                move = share * (step(margin, wrong, (1.0 - share[rival]) * sq_norm) * c)
             if sq_norm == 0:
                 move[:] = 0
             V = V + move[:, None] * (np.append(x, 1.0) * mask)
@@ -168,6 +196,8 @@ def passive_aggressive(variant, C=1.0):
 
 def learn_shrinking(step, X, y, *, classes=2, scheme="max", on_zero="update", bias=True, W=None, weight=None, epochs=1):
     """The same for rules that shrink w: `step(margin, is a mistake, ‖x‖², ‖w‖², steps taken, weight)` returns factor and step."""
+    if scheme == "ovr" and classes > 2:
+        return separately(learn_shrinking, step, X, y, classes=classes, W=W, on_zero=on_zero, bias=bias, weight=weight, epochs=epochs)
     vectors = 1 if classes == 2 else classes
     run = Run(np.zeros((vectors, X.shape[1] + 1)) if W is None else np.array(W, dtype=float))
     taken = np.zeros(vectors)
@@ -179,18 +209,16 @@ def learn_shrinking(step, X, y, *, classes=2, scheme="max", on_zero="update", bi
                 continue
             z, s = np.append(x, float(bias)), scores(run.W, x)
             moved = False
-            if vectors == 1 or scheme == "ovr":
-                signs = np.where(np.arange(vectors) == (true if vectors > 1 else 1 - true), 1.0, -1.0)
-                parts = [(np.eye(vectors)[k] * signs[k], signs[k] * s[k], [k], signs[k] > 0) for k in range(vectors)]
             if vectors == 1:
-                wrong = is_mistake(signs[0] * s[0], true == 1, on_zero)
+                sign = 1.0 if true == 1 else -1.0
+                wrong = is_mistake(sign * s[0], true == 1, on_zero)
+                parts = [(np.array([sign]), sign * s[0], [0], true == 1)]
             else:
                 rival = max((k for k in range(classes) if k != true), key=lambda k: (s[k], -k))
                 wrong = is_mistake(s[true] - s[rival], true < rival, on_zero)
-                if scheme != "ovr":
-                    share = shares(scheme, s, true, rival)
-                    margin = s[true] - s[rival] if scheme == "all" else share @ s
-                    parts = [(share, margin, range(vectors), true < rival)]
+                share = shares(scheme, s, true, rival)
+                margin = s[true] - s[rival] if scheme == "all" else share @ s
+                parts = [(share, margin, range(vectors), true < rival)]
             for share, margin, own, first in parts:
                 q, length = share @ share * (z @ z), (run.W[own] ** 2).sum()
                 if q == 0:
@@ -248,6 +276,8 @@ def learn_second_order(
 
     Σ is one matrix per weight vector, with the bias in its last row; its off-diagonal entries stay 0 unless `full`.
     """
+    if scheme == "ovr" and classes > 2:
+        return separately(learn_second_order, step, X, y, classes=classes, W=W, on_zero=on_zero, bias=bias, weight=weight, epochs=epochs, initial=initial, full=full)
     vectors, size = (1 if classes == 2 else classes), X.shape[1] + 1
     run = Run(np.zeros((vectors, size)) if W is None else np.array(W, dtype=float))
     run.sigma = np.array([initial * np.eye(size)] * vectors)
@@ -270,19 +300,12 @@ def learn_second_order(
             else:
                 rival = max((k for k in range(classes) if k != true), key=lambda k: (s[k], -k))
                 wrong = is_mistake(s[true] - s[rival], true < rival, on_zero)
-                if scheme == "ovr":
-                    signs = np.where(np.arange(classes) == true, 1.0, -1.0)
-                    asked = [
-                        (k, signs[k], signs[k] * s[k], is_mistake(signs[k] * s[k], k == true, on_zero), variances[k])
-                        for k in range(classes)
-                    ]
-                else:
-                    share = shares(scheme, s, true, rival)
-                    order = [true, rival] + [k for k in range(classes) if k not in (true, rival) and share[k] != 0]
-                    total = 0.0
-                    for k in order:
-                        total += share[k] * share[k] * variances[k]
-                    asked = [(k, share[k], s[true] - s[rival], wrong, total) for k in order]
+                share = shares(scheme, s, true, rival)
+                order = [true, rival] + [k for k in range(classes) if k not in (true, rival) and share[k] != 0]
+                total = 0.0
+                for k in order:
+                    total += share[k] * share[k] * variances[k]
+                asked = [(k, share[k], s[true] - s[rival], wrong, total) for k in order]
             size_of_terms = float(np.abs(run.W * z).sum())
             if size_of_terms > 0:
                 run.closest = min(run.closest, *(abs(margin) / size_of_terms for _, _, margin, _, _ in asked))

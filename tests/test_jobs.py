@@ -8,8 +8,8 @@ import pytest
 from sklearn.base import clone
 
 import rosenblatt as rb
-from rosenblatt.model import threads
-from rosenblatt.model.threads import in_row_threads
+from rosenblatt.model import scores
+from rosenblatt.model.scores import in_row_threads
 from tests.helpers import blobs, csr
 
 JOBS = (2, 3, -1)
@@ -18,8 +18,8 @@ JOBS = (2, 3, -1)
 @pytest.fixture(autouse=True)
 def many(monkeypatch):
     """More cores than one, and threads for the smallest inputs."""
-    monkeypatch.setattr(threads, "_SMALL", 1)
-    monkeypatch.setattr(threads, "cores", lambda: 2)
+    monkeypatch.setattr(scores, "_SMALL", 1)
+    monkeypatch.setattr(scores, "cores", lambda: 2)
     monkeypatch.setattr(joblib.parallel, "cpu_count", lambda *_: 2)
 
 
@@ -129,7 +129,7 @@ def test_the_caller_and_another_thread_work():
 
 
 def test_little_work_is_done_by_the_caller_in_one_range(monkeypatch):
-    monkeypatch.setattr(threads, "_SMALL", 1000)
+    monkeypatch.setattr(scores, "_SMALL", 1000)
     calls = []
     in_row_threads(lambda *part: calls.append((part, threading.get_ident())), 100, 999, 2)
     assert calls == [((0, 100), threading.get_ident())]

@@ -129,9 +129,13 @@ def test_an_inseparable_run_is_verified_with_the_positive_class():
     ],
 )
 def test_a_wrong_positive_class_is_named(use):
-    with pytest.raises(ValueError, match="`positive` must be one of the two classes, 'C1' or 'C2'; got 'C3'"):
+    with pytest.raises(
+        ValueError, match=r"`positive`( of \w+)? must be one of the two classes, 'C1' or 'C2'; got 'C3'"
+    ):
         use(spelled("C2", "C1"), "C3")
-    with pytest.raises(ValueError, match="`positive` must be None unless there are two classes; got 'a' with 3"):
+    with pytest.raises(
+        ValueError, match=r"`positive`( of \w+)? must be None unless there are two classes; got 'a' with 3"
+    ):
         use(["a", "b", "c", "a", "b"], "a")
 
 
@@ -200,4 +204,14 @@ def test_train_starts_with_the_classes_that_are_named(tmp_path):
     call("train", data, "-m", model, "--no-header", "--classes", "c,b,a", "--quiet")
     assert rb.load(model).classes_.tolist() == ["a", "b", "c"]
     refused = call("train", data, "-m", model, "--no-header", "--positive", "z", code=2)
-    assert "`positive` must be one of the two classes, 'a' or 'b'; got 'z'" in refused.stderr
+    assert "`positive` of AveragedPerceptron must be one of the two classes, 'a' or 'b'; got 'z'" in refused.stderr
+
+
+def test_the_table_of_the_notes_as_the_notes_print_it(tmp_path):
+    data = table(tmp_path / "signs.csv", spelled("-", "+"))
+    shown = call("trace", data, "--no-header", "--init=-1,0,0", "--columns", "notes").stdout
+    assert shown.splitlines()[3] == "2     [-1, 0, 0]   -1·1 + 0·3 + 0·2 = -1  no        + [1, 3, 2]"
+    angles = call("trace", data, "--no-header", "--init=-1,0,0", "--columns", "step,cos_x,cos_u").stdout
+    assert angles.splitlines()[0].split("  ") == ["step", "cos(w, x)", "cos(w, u) after"]
+    refused = call("trace", data, "--no-header", "--columns", "notes", "--to", "csv", code=2)
+    assert "--columns is for tables, which are text, markdown and html; got --to csv" in refused.stderr

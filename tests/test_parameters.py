@@ -17,7 +17,7 @@ from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.openapi import document
 from tests.cli.helpers import call, numbers
 
-X, Y = [[0.0], [1.0]], [0, 1]
+X, Y = [[0.0], [1.0]], ["no", "yes"]
 ALL = [(algorithm, name) for algorithm in names() for name in declarations(find(algorithm))]
 EACH = pytest.mark.parametrize("algorithm", names())
 OWN_WORDS = ("max_iter", "class_weight")
@@ -62,7 +62,10 @@ def test_a_wrong_value_gives_the_same_message_everywhere(algorithm, name, data, 
             continue  # not for streams
         with pytest.raises(Refused) as refused:
             new_estimator(algorithm, {name: value})
-        assert (refused.value.status, refused.value.message) == (422, message)
+        if name == "positive":  # a service does not know its classes in advance
+            message = message.partition(" must ")[0] + " must be None on a stream"
+        assert refused.value.status == 422
+        assert refused.value.message.startswith(message)
 
 
 @EACH
@@ -86,6 +89,8 @@ def another(name, parameter, default):
         return parameter.choices[1]
     if parameter.choices and not parameter.number:
         return next(word for word in reversed(parameter.choices) if word != default)
+    if name == "positive":
+        return "no"
     if parameter.number == "int":
         return (default or 1000) + 2
     return (default or 1.0) / 2

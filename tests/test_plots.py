@@ -68,7 +68,7 @@ def test_regions_of_two_classes():
     model = Perceptron(tol=None).fit(TWO, TWO_LABELS)
     display = DecisionRegionDisplay.from_estimator(model, TWO, TWO_LABELS, grid_resolution=50)
     assert display.figure_ is display.ax_.figure
-    assert legend(display) == ["ham", "spam", "margin"]
+    assert legend(display) == ["ham", "spam", "geometric margin"]
     assert texts(display) == ["w"]
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("x1", "x2")
     signed = np.where(TWO_LABELS == "spam", 1, -1) * model.decision_function(TWO)
@@ -182,6 +182,12 @@ def test_the_squeeze_of_a_trace_is_drawn():
         display.ax_.get_title()
         == f"{display.curves.mistakes[-1]} mistakes, at most (R/γ)² = {display.curves.bound:.4g}"
     )
+    turning = SqueezeDisplay.from_data(X, y, fit_intercept=False, angle=True)
+    (angles,) = turning.figure_.axes[1].get_lines()
+    cosine = turning.curves.along_comparator[1:] / turning.curves.length[1:]
+    np.testing.assert_allclose(np.cos(np.radians(angles.get_ydata()[1:])), cosine, atol=1e-12)
+    k = turning.curves.mistakes[1:]
+    assert (cosine >= np.sqrt(k) * turning.curves.margin / turning.curves.radius - 1e-12).all()
     longer = SqueezeDisplay(display.curves).plot(to_bound=True)
     assert longer.ax_.get_xlim()[1] > display.curves.bound
     run = trace(X, y, fit_intercept=False, max_iter=100, limit=None)

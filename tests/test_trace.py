@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -257,7 +258,8 @@ def test_a_trace_ends_with_the_weights_of_fit(algorithm, classes, shuffle, fit_i
     coef, intercept = model.model_.coef()
     expected = np.hstack([intercept[:, None], coef]) if fit_intercept else coef
     np.testing.assert_array_equal(run.weights, expected)
-    assert (run.epochs, run.total_mistakes, run.total_updates) == (model.n_iter_, model.mistakes_, model.updates_)
+    updates = sum(step.moved for step in run) if algorithm == "batch" else model.updates_
+    assert (run.epochs, run.total_mistakes, run.total_updates) == (model.n_iter_, model.mistakes_, updates)
 
 
 @pytest.mark.parametrize("multiclass", ["all", "uniform", "proportional", "ovr"])
@@ -535,6 +537,72 @@ def test_rules_that_add_more_than_a_multiple_of_the_example(algorithm, y):
     assert run.to_text().count("+ [") >= moved
 
 
+# --- ties, rounding and angles ----------------------------------------------------------------------------------------
+
+
+def test_what_rounding_leaves_of_a_sum_is_shown_as_zero():
+    run = trace([[1.0], [3.0], [2.0]], [1, 1, -1], "passive-aggressive", max_iter=3, variant="PA", C=1.0)
+    tiny = trace([[0.1, 1], [0.3, -1], [-0.1, 1], [0.3, 0.3]], [1, -1, 1, -1], eta0=0.1, max_iter=4)
+    tenths = trace([[0.1], [0.2], [0.3]], [1, 1, -1], "margin", b=9.0, fit_intercept=False)
+    left = tenths.steps[-1].after[0, 0]
+    assert 0 < abs(left) < 1e-15, "0.1 + 0.2 - 0.3 in floats"
+    for shown in (tenths.to_text(), tenths.to_markdown(), tenths.to_html(), tiny.to_text(), run.to_text()):
+        assert not re.search(r"\de-1[4-9]", shown)
+    assert tenths.to_text(columns="notes").splitlines()[-1].split() == ["4", "[0]"]
+    assert json.loads(tenths.to_json())["steps"][-1]["after"] == [[left]], "data are not rounded"
+
+
+def test_small_values_that_are_no_rounding_errors_are_shown():
+    run = trace([[1e-20, 1.0], [-1e-20, 1.0]], [1, -1], fit_intercept=False, max_iter=3)
+    assert "1e-20" in run.to_text()
+
+
+def test_a_mistake_with_the_predicted_label_has_a_footnote():
+    run = trace(**WALK, fit_intercept=False)
+    assert [step.tie for step in run] == [True, False, False, False]
+    row, *others = [line for line in run.to_text().splitlines() if line[:1].isdigit()]
+    assert " no*" in row
+    assert not any("no*" in line for line in others)
+    for shown in (run.to_text(), run.to_html(), run.to_text(columns=["label", "predicted", "correct"])):
+        assert "* a score of 0 counts as a mistake, although it predicts the label" in shown
+    assert r"\* a score of 0 counts" in run.to_markdown()
+    assert "*" not in run.to_text(columns="notes"), "without the prediction nothing is contradictory"
+    assert "*" not in trace(**WALK, fit_intercept=False, on_zero="positive").to_text()
+    many = trace([[1, 0], [0, 1], [1, 1]], ["a", "b", "c"]).to_text()
+    assert "* an equal score of another class counts as a mistake" in many
+
+
+def test_a_batch_step_is_one_update():
+    run = trace(**WALK, algorithm="batch", max_iter=5)
+    assert (run.total_mistakes, run.total_updates) == (4, 1)
+    assert "batch: 4 examples, 2 passes, 4 mistakes, 1 update" in run.to_text()
+
+
+def test_the_angles_of_a_run():
+    u = np.array([1.0, -5.0]) / np.sqrt(26)
+    run = trace(**WALK, fit_intercept=False, max_iter=2, comparator=u)
+    for step in run:
+        x, before, after = step.x, step.before[0], step.after[0]
+        assert step.cos_u == pytest.approx(after @ u / np.linalg.norm(after))
+        assert step.cos_x_after[0] == pytest.approx(after @ x / np.linalg.norm(after) / np.linalg.norm(x))
+        if before.any():
+            assert step.cos_x[0] == pytest.approx(before @ x / np.linalg.norm(before) / np.linalg.norm(x))
+            assert np.sign(step.cos_x[0]) == (step.label if step.correct else -step.label)
+        if step.moved and before.any():
+            assert step.label * step.cos_x_after[0] > step.label * step.cos_x[0], "the update turns w towards y·x"
+    assert np.isnan(run[0].cos_x[0]), "weights 0 have no angle"
+    table = run.to_text(columns=["step", "cos_x", "cos_x_after", "cos_u"]).splitlines()
+    assert table[0].split("  ") == ["step", "cos(w, x)", "cos(w, x) after", "cos(w, u) after"]
+    assert table[3].split() == ["2", "0.707107", "0.447214", "0.496139"]
+    rows = list(csv.DictReader(io.StringIO(run.to_csv())))
+    assert rows[0]["cos_x"] == ""
+    assert float(rows[1]["cos_x"]) == pytest.approx(np.sqrt(0.5))
+    assert float(rows[1]["cos_u"]) == run[1].cos_u
+    assert trace(**WALK, algorithm="batch")[0].cos_x is None
+    kernel = trace(**WALK, algorithm="kernel", max_iter=9)
+    assert kernel[-1].cos_x is None
+    assert kernel[-1].cos_u == pytest.approx(1), "the comparator of a kernel run is its last w"
+    assert trace(**XOR)[0].cos_u is None
 def test_a_committee_is_traced_perceptron_by_perceptron():
     X, y = [[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, -1, -1, 1]
     run = trace(X, y, "parallel", max_iter=30, limit=None, eta=0.05, random_state=2)

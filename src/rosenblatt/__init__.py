@@ -14,6 +14,8 @@ _HOME = {
     "AsyncClient": "serve.client",
     "Certificate": "theory",
     "Client": "serve.client",
+    "SequencePerceptron": "learners.sequence_perceptron",
+    "ServiceError": "serve.client",
     "Trace": "trace",
     "certify": "theory",
     "load": "learners._load",
@@ -24,7 +26,7 @@ _HOME = {
     "stream": "data",
     "trace": "trace",
 }
-"""Public names that are not learners, each with its module. The learners are found by their files."""
+"""Public names that are not learners of rows, each with its module. Those learners are found by their files."""
 
 
 class _Package(types.ModuleType):

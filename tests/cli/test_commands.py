@@ -253,7 +253,7 @@ def test_the_progress_table(folder):
 @pytest.mark.parametrize("algorithm", ["perceptron", "averaged", "voted", "passive"])
 def test_a_stream_gives_the_model_of_learn_one(algorithm, folder, tmp_path):
     model, place = tmp_path / "s.model", tmp_path / "guesses"
-    facts = answer("stream", folder / "many.csv", "-m", model, "-a", algorithm, "-o", place)
+    facts = answer("stream", folder / "many.csv", "-m", model, "-a", algorithm, "-o", place, "--no-standardize")
     learner = type(rb.load(model))()
     lines = [line.split(",") for line in (folder / "many.csv").read_text().splitlines()[1:]]
     guesses = []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rosenblatt import BatchPerceptron
-from rosenblatt.learners.batch_perceptron import best_step
+from rosenblatt.learners.batch_perceptron import FINEST, best_step
 from tests import oracles
 from tests.helpers import SCHEMES, blobs, examples, fitted, integer_runs, last_weights
 
@@ -97,20 +97,19 @@ def test_the_line_search_against_brute_force(data, n, vectors, separate, weighte
     def value(a):
         return criterion_along(scores, slopes, y, counts, separate and vectors > 1, a)
 
-    assert step > 0
     points = break_points(scores, slopes, y, separate and vectors > 1)
     far = 2 * points[-1] + 1
     tried = np.unique(np.concatenate([points, np.linspace(0, far, 50)]))
     values = np.array([value(a) for a in tried])
-    falls_forever = value(far * 2) < value(far) - 1e-9
-    rises_at_once = values[0] <= values[1:].min() - 1e-9 or (values[1:] > values[0] + 1e-9).all()
-    if falls_forever:
-        assert step >= points[-1], "beyond the last corner"
-    elif not rises_at_once:
-        assert value(step) <= values.min() + 1e-9
-        best = tried[values <= values.min() + 1e-9]
-        if value(far) > values.min() + 1e-9:
-            assert step >= best.max() - 1e-9, "the largest step of a plateau"
+    if value(far * 2) < value(far) - 1e-9:
+        assert step >= points[-1], "the criterion decreases without end: beyond the last corner"
+        return
+    assert value(step) <= values.min() + 1e-9
+    best = points[[value(a) <= values.min() + 1e-9 for a in points]]  # a plateau begins and ends at a corner
+    if value(far) > values.min() + 1e-9:
+        assert step == pytest.approx((best[0] + best[-1]) / 2, abs=1e-9), "the middle of the plateau"
+    else:
+        assert step == pytest.approx(2 * best[0], abs=1e-9), "twice the smallest of steps without end"
 
 
 @pytest.mark.parametrize("scheme", ["max", "uniform", "ovr"])
@@ -131,16 +130,13 @@ def test_the_line_search_in_a_fit(classes, scheme):
         W, W_next = last_weights(before), last_weights(after)
         delta = oracles.batch_direction(W, X, y, scheme=scheme, weight=weight)
         step = ((W_next - W) * delta).sum() / (delta * delta).sum()
-        if before.n_iter_ == 1:
-            np.testing.assert_allclose(W + step * delta, W_next, rtol=1e-9, atol=1e-9)
-        # A line search ends where an example scores 0 up to rounding: it may count as a mistake or not.
-        step, delta = 1.0, W_next - W
-        reached = oracles.perceptron_criterion(W_next, X, y, weight, separate)
-        grid = [
-            oracles.perceptron_criterion(W + a * delta, X, y, weight, separate) for a in np.linspace(0, 3 * step, 301)
-        ]
-        assert reached <= min(grid) + 1e-8
-        assert reached <= grid[0] + 1e-9, "the criterion does not increase"
+        np.testing.assert_allclose(W + step * delta, W_next, rtol=1e-9, atol=1e-9)
+        extended = np.hstack([X, np.ones((len(X), 1))])
+        corners = break_points(extended @ W.T, extended @ delta.T, y, separate)
+        values = [oracles.perceptron_criterion(W + a * delta, X, y, weight, separate) for a in corners]
+        best = corners[np.argmin(values)]
+        if before.n_iter_ > 1:
+            assert step == pytest.approx(round(best * FINEST) / FINEST or 1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("variant", ["average", "fixed-increment", "line-search"])

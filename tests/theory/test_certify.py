@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
-from rosenblatt.theory import certify
+from rosenblatt.theory import certify, margin
 from tests.theory import oracle
 
 
@@ -374,3 +374,102 @@ def test_wrong_input_is_refused(X, y, options, message):
 def test_text_features_are_refused():
     with pytest.raises(TypeError, match="numbers"):
         certify([["a"], ["b"]], [0, 1])
+
+
+# --- the geometric margin --------------------------------------------------------------------------------------------
+
+FAR_FROM_THE_ORIGIN = [[7, 8], [9, 5], [2, 5], [8, 5], [9, 8], [8, 3], [8, 8], [4, 5]], [-1, -1, 1, -1, -1, -1, -1, 1]
+
+
+def half_the_distance(X, y):
+    """The largest geometric margin by a quadratic program: half the distance between the hulls of the classes."""
+    from scipy.optimize import minimize
+
+    ours, others = X[y == 1], X[y != 1]
+
+    def square(shares):
+        step = shares[: len(ours)] @ ours - shares[len(ours) :] @ others
+        return step @ step
+
+    sums = [
+        {"type": "eq", "fun": lambda shares: shares[: len(ours)].sum() - 1},
+        {"type": "eq", "fun": lambda shares: shares[len(ours) :].sum() - 1},
+    ]
+    start = np.concatenate([np.full(len(ours), 1 / len(ours)), np.full(len(others), 1 / len(others))])
+    found = minimize(
+        square, start, bounds=[(0, 1)] * len(X), constraints=sums, options={"ftol": 1e-14, "maxiter": 1000}
+    )
+    return np.sqrt(found.fun) / 2
+
+
+def test_the_largest_geometric_margin_is_that_of_a_support_vector_machine():
+    X, y = map(np.array, FAR_FROM_THE_ORIGIN)
+    certificate = check(X, y, "separable", geometric=True)
+    assert certificate.geometric
+    assert certificate.margin == pytest.approx((np.sqrt(12.4615384615384615) / 2, 1.7650452162436563), rel=1e-12)
+    coef, intercept = certificate.separator
+    assert margin(coef, X, y, intercept, geometric=True) == pytest.approx(certificate.margin[0], rel=1e-12)
+    coef, intercept = certify(X, y).separator
+    assert margin(coef, X, y, intercept, geometric=True) == pytest.approx(0.514, abs=1e-3)
+    assert "1.76505 to 1.76505, geometric" in str(certificate)
+    assert "with the bias feature" in str(certify(X, y))
+
+
+def test_the_geometric_margin_against_a_quadratic_program():
+    random = np.random.default_rng(5)
+    for _ in range(60):
+        n, d = random.integers(3, 12), random.integers(1, 4)
+        X = random.integers(-9, 10, (n, d)).astype(float) + random.integers(-20, 20, d)
+        w = random.normal(size=d)
+        scores = X @ w
+        y = np.where(scores > np.median(scores), 1, -1)
+        if len(set(y.tolist())) < 2 or np.ptp(scores[np.argsort(scores)][n // 2 - 1 : n // 2 + 1]) == 0:
+            continue
+        certificate = check(X, y, "separable", geometric=True, tol=1e-6)
+        assert certificate.margin[1] == pytest.approx(half_the_distance(X, y), rel=1e-4)
+        assert certificate.margin[0] >= certify(X, y).margin[0] * (1 - 1e-12)
+
+
+def test_bounds_of_the_geometric_margin_are_verified():
+    X, y = FAR_FROM_THE_ORIGIN
+    certificate = certify(X, y, geometric=True)
+    lower, upper = certificate.margin
+    changed = [
+        {"margin": (lower, upper * 0.99)},
+        {"margin": (lower * 1.01, upper * 1.02)},
+        {"mistake_bound": certificate.mistake_bound * 0.99},
+        {"geometric": False},
+        {"geometric": False, "proof": dataclasses.replace(certificate.proof, geometric=False)},
+    ]
+    assert not any(dataclasses.replace(certificate, **change).verify() for change in changed)
+    plain = certify(X, y)
+    unbalanced = dataclasses.replace(plain, geometric=True, proof=dataclasses.replace(plain.proof, geometric=True))
+    assert not unbalanced.verify(), "its combination has a bias, so its length is no bound"
+    assert not certificate.verify([*X[:-1], [5, 5]], y)
+
+
+def test_the_geometric_margin_is_for_two_classes():
+    with pytest.raises(
+        ValueError, match=r"`geometric` of certify must be False unless there are two classes; got True with 3"
+    ):
+        certify([[0], [1], [2]], [0, 1, 2], geometric=True)
+    with pytest.raises(ValueError, match="got True with 1"):
+        certify([[0], [1]], [1, 1], geometric=True)
+    assert certify([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], geometric=True).status == "inseparable"
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_the_geometric_margin_of_extreme_values(scale):
+    X, y = [[scale], [3 * scale], [7 * scale]], [-1, 1, 1]
+    certificate = certify(X, y, geometric=True)
+    assert certificate.margin == pytest.approx((scale, scale), rel=1e-12)
+    assert certificate.verify()
+    assert certify(X, y, geometric=True, tol=None).verify()
+
+
+def test_the_geometric_margin_without_a_bias_is_the_margin_of_the_theorem():
+    X, y = load_iris(return_X_y=True)
+    plain, geometric = (certify(X[:100], y[:100], fit_intercept=False, geometric=g) for g in (False, True))
+    assert plain.margin == geometric.margin
+    with_bias = check(X[:100], y[:100], "separable", geometric=True)
+    assert with_bias.margin[0] >= plain.margin[0] * 0.99

@@ -1,6 +1,7 @@
 """``python -m rosenblatt.aot``: make the library in the cache folder, or at the path given."""
 
 import sys
+import tempfile
 from pathlib import Path
 
 from rosenblatt.aot.build import CannotBuild, build, this_platform
@@ -13,8 +14,11 @@ def main() -> int:
     if target.exists() and len(sys.argv) == 1:
         return 0
     try:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=target.parent):  # before anything is compiled
+            pass
         build(target, *this_platform())
-    except CannotBuild as error:
+    except (CannotBuild, OSError) as error:
         print(
             f"rosenblatt: no library was made; functions are compiled when they are first called. {error}",
             file=sys.stderr,

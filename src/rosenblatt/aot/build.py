@@ -19,6 +19,7 @@ from typing import Any
 from rosenblatt.aot.signatures import catalogue, key, numbers, parse
 from rosenblatt.engine.cache import SOURCES
 from rosenblatt.engine.entries import ENTRIES, KINDS
+from rosenblatt.engine.native import seal
 
 HERE = Path(__file__).parent
 
@@ -115,6 +116,8 @@ def build(target: Path, system: str, architecture: str, say: bool = True) -> Pat
             Path(folder, "table.h").write_text(table(symbols, levels), encoding="ascii")
             made = Path(folder, "made")
             link(linker, folder, [str(each.result()) for each in objects], made, system)
+            if system == "linux":
+                made.write_bytes(made.read_bytes() + seal(made.read_bytes()))
             if (system, architecture) == this_platform():
                 check(made)
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -220,6 +223,9 @@ ZIG = {
 
 def find_linker(system: str, architecture: str) -> list[str]:
     """The command of a C compiler for a target: Zig's if it is installed, else that of this machine."""
+    if (system, architecture) not in ZIG:
+        known = ", ".join(sorted("-".join(target) for target in ZIG))
+        raise CannotBuild(f"A library can be built for {known}; got {system}-{architecture}. Numba compiles there.")
     try:
         import ziglang
 

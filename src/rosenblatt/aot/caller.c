@@ -58,7 +58,8 @@ static int write_argument(Call *call, PyObject *argument) {
         }
         call->arrays++;
         letter = letter_of(view);
-        if (letter == 0 || view->ndim < 1 || view->ndim > 3 || (uintptr_t)view->buf % (size_t)view->itemsize) return 0;
+        if (letter == 0 || view->ndim < 1 || view->ndim > 3) return 0;
+        if (view->len > 0 && (uintptr_t)view->buf % (size_t)view->itemsize) return 0; /* an empty array may begin anywhere */
         call->key[call->length++] = (char)letter;
         call->key[call->length++] = (char)('0' + view->ndim);
         call->words[call->used++] = (int64_t)(intptr_t)view->buf;

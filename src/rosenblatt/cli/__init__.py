@@ -12,7 +12,7 @@ from rosenblatt.cli import _options as option
 from rosenblatt.cli._errors import reported
 
 NAMES = (
-    "train", "predict", "evaluate", "stream", "inspect", "trace", "certify", "compare", "lab", "serve", "replay", "demo",
+    "train", "predict", "tag", "evaluate", "stream", "inspect", "trace", "certify", "compare", "lab", "serve", "replay", "demo",
     "token",
 )  # fmt: skip
 """The commands in the order of the help."""

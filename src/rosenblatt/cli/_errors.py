@@ -32,8 +32,7 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except BrokenPipeError:
-            _discard_output()  # the reader of a pipe, such as `head`, has closed it
-            raise click.exceptions.Exit(FAILED) from None
+            _discard_output()  # the reader of a pipe, such as `head`, has all that it wants
         except Failure as error:
             _say(str(error))
             raise click.exceptions.Exit(FAILED) from error

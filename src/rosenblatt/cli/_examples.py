@@ -27,6 +27,20 @@ MEMORY = 64 << 20
 """Largest size in bytes of the examples that are kept between epochs."""
 
 
+MANY = 200
+"""A larger number of classes is seldom meant."""
+
+
+def refuse_fractions(labels: Iterable[Any]) -> None:
+    """Raise an error if a label is a fraction, and so not the number of a class."""
+    fractions = [label for label in labels if isinstance(label, float)]
+    if fractions:
+        raise Usage(
+            f"A label must be the name or the number of a class; got {len(fractions):,} different fractions, such as {fractions[0]}. "
+            "A quantity cannot be learned: name another column with --label, or write the label as ranges."
+        )
+
+
 class _Waiting(KeyboardInterrupt):
     """Interrupt during the wait for a live source, when all data received so far have been passed on."""
 
@@ -54,12 +68,15 @@ class Interrupt:
         if frame is not None and frame.f_code is Opened._read_some.__code__:
             raise _Waiting
 
-    def before_end(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Yield the batches of a live source until an interrupt, which also ends the wait for the next batch."""
+    def before_end(self, batches: Iterable[Batch], held: Callable[[], bool] = lambda: False) -> Iterator[Batch]:
+        """Yield the batches of a live source until an interrupt, which also ends the wait for the next batch.
+
+        While `held()` is true, there are batches that have been received before.
+        """
         try:
             for batch in batches:
                 yield batch
-                if self.asked:
+                if self.asked and not held():
                     return
         except _Waiting:
             return
@@ -118,7 +135,7 @@ class Examples:
             return
         kept, size, first, batches = self._kept, 0, 0, iter(self.stream)
         if self.stream.bytes_total is None and self.interrupt is not None:
-            batches = self.interrupt.before_end(batches)
+            batches = self.interrupt.before_end(batches, lambda: self.stream.holds)
         self._kept = None
         if kept is not None:  # the first pass: keep the examples if they fit
             for batch in batches:
@@ -148,6 +165,7 @@ class Examples:
     def _check_labels(self, examples: int) -> None:
         """Raise an error if the label column seems to hold texts or measurements."""
         labels = self.stream.labels
+        refuse_fractions(labels)
         if len(labels) > max(100, examples / 2):
             shown = str(labels[0]) if len(str(labels[0])) <= 40 else str(labels[0])[:39] + "…"
             raise Usage(

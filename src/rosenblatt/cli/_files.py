@@ -1,6 +1,7 @@
 """Read and write the models and data files that are named on the command line."""
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,14 +13,19 @@ import click
 from rosenblatt.cli._errors import Usage, writing
 
 
-def load_model(path: str) -> Any:
-    """Load an estimator that can read data files."""
-    from rosenblatt.cli import _imports
+def load_model(path: str, taggers: bool = False) -> Any:
+    """Load an estimator that can read data files or, if that is allowed, a tagger."""
+    from rosenblatt.cli._sequences import is_tagger
     from rosenblatt.learners._load import load
 
-    _imports.numba_without_linear_algebra()
     estimator = load(path)
-    if not hasattr(estimator, "encoder_"):
+    if is_tagger(estimator):
+        if not taggers:
+            raise Usage(
+                f"{path} must be a model of examples; it is a tagger of sentences. Use it with `rosenblatt tag`, `evaluate` or "
+                "`inspect`, or train it with `rosenblatt train --format conll --resume`."
+            )
+    elif not hasattr(estimator, "encoder_"):
         raise Usage(
             f"{path} must be a model of `rosenblatt train`; this one was saved from Python and holds no "
             "description of data files. Train it with `rosenblatt train`, or use rosenblatt.load in Python."
@@ -28,11 +34,10 @@ def load_model(path: str) -> Any:
 
 
 def open_stream(paths: Sequence[str], **options: Any) -> Any:
-    """`rosenblatt.data.open_stream` with a faster start: pandas and SciPy's linear algebra are not loaded."""
+    """`rosenblatt.data.open_stream` with a faster start: pandas is not loaded."""
     from rosenblatt.cli import _imports
     from rosenblatt.data import open_stream
 
-    _imports.numba_without_linear_algebra()
     stream = open_stream(paths, **options)
     if stream.format not in ("svmlight", "vw"):
         _imports.arrow_without_pandas()
@@ -62,7 +67,7 @@ def read_all(paths: Sequence[str], options: dict[str, Any]) -> tuple[Any, Any, l
     from rosenblatt.cli._examples import Examples
     from rosenblatt.learners.perceptron import Perceptron
 
-    stream = open_stream(paths, **options)
+    stream = open_stream(paths, **{"ahead": math.inf, **options})
     model = Perceptron()._new_model(0, np.float64)
     examples = Examples(stream, model, limit=1 << 62)
     block = next(iter(examples.blocks()))

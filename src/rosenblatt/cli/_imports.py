@@ -1,8 +1,7 @@
-"""Avoid slow imports that other libraries make and that the commands do not need.
+"""Avoid a slow import that the commands do not need.
 
-When Numba first compiles or loads a function, it imports SciPy's linear algebra to see whether compiled code could call it. When
-Arrow first turns a column into an array, it imports pandas to see whether values are a pandas series. Each takes about a tenth
-of a second. Both libraries remember the result, so it is enough to make these imports fail the first time.
+When Arrow first turns a column into an array, it imports pandas to see whether values are a pandas series, which takes about a
+tenth of a second. Arrow remembers the result, so it is enough to make this import fail the first time.
 """
 
 import importlib
@@ -29,12 +28,6 @@ def unavailable(name: str) -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(finder)
-
-
-def numba_without_linear_algebra() -> None:
-    """Load the part of Numba that tries to import SciPy's linear algebra; every compiled function needs it."""
-    with unavailable("scipy.linalg"):
-        importlib.import_module("numba.np.arraymath")
 
 
 def arrow_without_pandas() -> None:

@@ -10,12 +10,20 @@ from rosenblatt.cli._errors import Usage
 from rosenblatt.learners import names
 
 
+class _Command(click.Command):
+    """A command that remembers its arguments as they were typed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["typed"] = list(args)
+        return super().parse_args(ctx, args)
+
+
 def command(name: str | None = None, **attributes: Any) -> Callable[[Callable[..., None]], Any]:
     """Make a command of a function, as `click.command` does; in the help the lines of examples stay as they are."""
 
     def decorate(function: Callable[..., None]) -> Any:
         text = inspect.cleandoc(function.__doc__ or "").replace("\nFor example:\n", "\n\b\nFor example:\n")
-        decorator: Any = click.command(name, help=text, **attributes)
+        decorator: Any = click.command(name, **{"cls": _Command, "help": text, **attributes})
         return decorator(function)
 
     return decorate
@@ -34,7 +42,8 @@ data_files = click.argument(
     nargs=-1,
     required=True,
     metavar="DATA...",
-    help="Files or patterns: svmlight, CSV, TSV, Parquet, VW text or JSON lines, plain, gzip or zstd; - is standard input.",
+    help="Files or patterns: svmlight, CSV, TSV, Parquet, VW text or JSON lines, plain or compressed with gzip, zstd, bzip2 or xz; "
+    "- is standard input.",
 )
 model_file = click.argument("model", type=FILE, metavar="MODEL", help="A model file.")
 algorithm = click.option(
@@ -65,13 +74,14 @@ format = click.option(  # noqa: A001
     "--format",
     "-f",
     metavar="FORMAT",
-    help="svmlight, csv, tsv, parquet, vw or jsonl. Default: detected from name and content.",
+    help="svmlight, csv, tsv, parquet, vw or jsonl. Default: detected from name and content. train also "
+    "takes conll: a token on each line with its tag in the last column, and a blank line after each sentence.",
 )
 label = click.option(
     "--label",
     "-l",
     metavar="COLUMN",
-    help="The column of the label: its name, or its number from 0. Default: label, target, class or y, else the last column.",
+    help="The column of the label: its name, or its number from 0. Default: label, else target, class or y, else the last column.",
 )
 header = click.option(
     "--header/--no-header",
@@ -98,7 +108,21 @@ interactions = click.option(
     help="Also use the products of two columns as features; separate several by commas.",
 )
 standardize = click.option(
-    "--standardize", is_flag=True, help="Scale numbers to mean 0 and standard deviation 1, with running estimates."
+    "--standardize/--no-standardize",
+    default=None,
+    help="Scale the number columns of tables to mean 0 and standard deviation 1. Default: yes in train, stream and compare.",
+)
+na = click.option(
+    "--na",
+    metavar="TEXT",
+    multiple=True,
+    help="A text that means a missing value, also in the label, where otherwise only an empty field is missing.",
+)
+words = click.option(
+    "--words",
+    type=click.Choice(["log", "counts"]),
+    help="The values of words: 1 + log of how often each occurs, all words of an example scaled to length 1; or how often each "
+    "occurs. Default: log.",
 )
 one_based = click.option(
     "--one-based/--zero-based",
@@ -140,15 +164,24 @@ def check_cluster(dask: str | None, shards: int | None, mixing: str | None) -> N
             )
 
 
+def _learner(name: str) -> type[Any]:
+    """The class of a learner of rows, or the tagger."""
+    if name == "sequence-perceptron":
+        from rosenblatt.learners.sequence_perceptron import SequencePerceptron
+
+        return SequencePerceptron
+    from rosenblatt.learners import find
+
+    return find(name)
+
+
 def parsed_settings(settings: Sequence[str], algorithm: str | None = None) -> dict[str, Any]:
     """Parse settings such as ``["C=0.1", "multiclass=ovr"]``; numbers, True, False and None are converted.
 
     If ``"help"`` is among them, print the parameters of the algorithm and stop.
     """
     if "help" in settings and algorithm is not None:
-        from rosenblatt.learners import find
-
-        click.echo((find(algorithm).__doc__ or "").partition("----------\n")[2].partition("\n\n")[0])
+        click.echo((_learner(algorithm).__doc__ or "").partition("----------\n")[2].partition("\n\n")[0])
         raise click.exceptions.Exit
     parameters: dict[str, Any] = {}
     for setting in settings:
@@ -208,7 +241,7 @@ def _parts(texts: Sequence[str]) -> list[str]:
 
 def stream_options(
     format: str | None, label: str | None, header: bool | None, bits: int | None, types: Sequence[str],  # noqa: A002
-    interactions: Sequence[str], standardize: bool, one_based: bool | None, threads: int | None,
+    interactions: Sequence[str], standardize: bool | None, one_based: bool | None, threads: int | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Convert the options of a command to those of `open_stream`."""
     pairs = []

@@ -34,17 +34,33 @@ def roc_figure(result: Evaluation) -> Any:
 
 
 def mistakes_figure(epochs: list[dict[str, Any]]) -> Any:
-    """Draw the mistakes of each epoch, made before learning and on held-out examples."""
+    """Draw the share of mistakes of each epoch, before learning and on held-out examples."""
     figure, axes = _figure(4.6, 3.4)
     numbers = range(1, len(epochs) + 1)
-    axes.bar(numbers, [epoch["mistakes"] for epoch in epochs], color=RED, width=0.7, label="while learning")
+    axes.bar(
+        numbers,
+        [_share(epoch, "mistakes", "examples") for epoch in epochs],
+        color=RED,
+        width=0.7,
+        label="while learning",
+    )
     if epochs[0]["held_out"]:
-        axes.plot(numbers, [epoch["held_out_mistakes"] for epoch in epochs], color=BLUE, marker="o", label="held out")
+        axes.plot(
+            numbers,
+            [_share(epoch, "held_out_mistakes", "held_out") for epoch in epochs],
+            color=BLUE,
+            marker="o",
+            label="held out",
+        )
         axes.legend(frameon=False)
-    axes.set(xlabel="epoch", ylabel="mistakes")
+    axes.set(xlabel="epoch", ylabel="mistakes, % of the examples")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_ylim(bottom=0)
     return figure
+
+
+def _share(epoch: dict[str, Any], mistakes: str, examples: str) -> float:
+    return 100.0 * float(epoch[mistakes]) / float(epoch[examples] or 1)
 
 
 def confusion_figure(result: Evaluation) -> Any:

@@ -14,6 +14,7 @@ from rosenblatt.cli._errors import writing
 from rosenblatt.cli._session import Session
 from rosenblatt.cli.inspect import strongest
 from rosenblatt.training.evaluation import Evaluation, evaluate_stream
+from rosenblatt.training.schedule import held_out
 
 CHEAP = 2_000_000
 """Largest number of non-zero values for which the certificate is computed."""
@@ -42,9 +43,10 @@ def write_report(
 
 def _page(session: Session, facts: dict[str, Any], test: Evaluation | None, test_data: str | None) -> str:
     title = f"{facts['algorithm']} on {', '.join(Path(name).name for name in facts['data'])}"
-    result, where = (
-        (test, f"the test file {test_data}") if test is not None else (_on_training(session), "the training data")
-    )
+    held = facts.get("held_out_accuracy") is not None
+    result, where = (test, f"the test file {test_data}") if test is not None else (_on_own_data(session, held), "")
+    if result is not None and not where:
+        where = f"the {result.examples:,} held-out examples" if held else "the training data"
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>",
         f"<title>{_text(title)}</title><style>{STYLE}</style><h1>{_text(title)}</h1>",
@@ -53,7 +55,7 @@ def _page(session: Session, facts: dict[str, Any], test: Evaluation | None, test
         _learning(session, facts),
     ]
     if result is not None:
-        parts.append(_judgement(result, where, test is not None))
+        parts.append(_judgement(result, where, held or test is not None))
     if hasattr(session.estimator, "coef_"):
         parts.append(_features(session.estimator))
     parts += [_certificate(session), _settings(session)]
@@ -64,12 +66,17 @@ def _text(value: Any) -> str:
     return html.escape(str(value))
 
 
-def _on_training(session: Session) -> Evaluation | None:
-    """Evaluate the model on the training data, if they can be read again."""
+def _on_own_data(session: Session, held: bool) -> Evaluation | None:
+    """Evaluate the model on the held-out examples, or else on the training data, if they can be read again."""
     if session.stream.bytes_total is None or session.history.stopped == "interrupted":
         return None
     session.estimator.encoder_.freeze()
-    return evaluate_stream(session.estimator, session.stream)
+    if not held:
+        return evaluate_stream(session.estimator, session.stream)
+    share, seed = session.schedule.holdout, session.schedule.seed
+    return evaluate_stream(
+        session.estimator, session.stream, chosen=lambda first, count: held_out(first, count, share, seed)
+    )
 
 
 def _summary(facts: dict[str, Any], result: Evaluation | None, where: str) -> str:
@@ -80,8 +87,16 @@ def _summary(facts: dict[str, Any], result: Evaluation | None, where: str) -> st
     ]  # fmt: skip
     if facts["epochs"]:
         rows.append(("First epoch", f"{facts['epochs'][0]['accuracy']:.2%} correct, before learning each example"))
+    if "training_accuracy" in facts:
+        rows.append(("Training data", f"{facts['training_accuracy']:.2%} correct, with the saved model"))
     if facts.get("held_out_accuracy") is not None:
-        rows.append(("Held out", f"{facts['held_out_accuracy']:.2%} correct on examples not used for training"))
+        best = f" (epoch {facts['best_epoch']})"
+        rows.append(
+            (
+                "Held out",
+                f"{facts['held_out_accuracy']:.2%} correct on examples not used for training, with the saved model{best}",
+            )
+        )
     table = "".join(f"<tr><th>{name}</th><td>{_text(value)}</td></tr>" for name, value in rows)
     big = "" if result is None else f"<p><span class='big'>{result.accuracy:.2%}</span> correct on {_text(where)}</p>"
     return f"{big}<table>{table}</table>"

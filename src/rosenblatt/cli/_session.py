@@ -1,15 +1,19 @@
 """A training run of the command line: the learner, its data and its results."""
 
 import dataclasses
+import datetime
+import math
 import os
+import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rosenblatt.cli._best import BestEpoch
 from rosenblatt.cli._errors import Failure, Usage
-from rosenblatt.cli._examples import Examples, Interrupt
+from rosenblatt.cli._examples import MEMORY, Examples, Interrupt
 from rosenblatt.cli._files import load_model, open_data, open_stream, save_model
 from rosenblatt.cli._options import parsed_classes
 from rosenblatt.estimators.parameters import declarations
@@ -17,29 +21,47 @@ from rosenblatt.learners import find
 from rosenblatt.model.scores import ordered
 from rosenblatt.training.evaluation import Evaluation, class_labels, evaluate_stream
 from rosenblatt.training.history import History
-from rosenblatt.training.loop import Block, BlockPasses, smallest_margin
+from rosenblatt.training.loop import Block, BlockPasses, correct, smallest_margin
 from rosenblatt.training.progress import Bar
-from rosenblatt.training.schedule import Schedule, StopRule, VisitingOrder, asked_to_stop, stopping_when
+from rosenblatt.training.schedule import Schedule, StopRule, VisitingOrder, asked_to_stop, held_out, stopping_when
 
 
 def new_learner(algorithm: str, parameters: dict[str, Any], seed: int) -> Any:
     """Make a learner by its name and check its parameters."""
     learner = find(algorithm)
     known = declarations(learner)
-    for name in parameters:
-        if name not in known:
-            raise Usage(
-                f"--set must name a parameter of {learner.__name__} ({', '.join(known)}); got {name!r}. Check the spelling."
-            )
     if (weight := parameters.get("class_weight")) not in (None, "balanced"):
         raise Usage(
             f"--set class_weight must be balanced or None; got {weight!r}. To weight single examples, use VW text."
         )
     if "random_state" in known:
         parameters = {"random_state": seed, **parameters}
+    return _checked(learner, parameters)
+
+
+def new_tagger(parameters: dict[str, Any]) -> Any:
+    """Make a tagger and check its parameters."""
+    from rosenblatt.learners.sequence_perceptron import SequencePerceptron
+
+    return _checked(SequencePerceptron, parameters)
+
+
+def _checked(learner: type[Any], parameters: dict[str, Any]) -> Any:
+    known = declarations(learner)
+    for name in parameters:
+        if name not in known:
+            raise Usage(
+                f"--set must name a parameter of {learner.__name__} ({', '.join(known)}); got {name!r}. Check the spelling."
+            )
     estimator = learner(**parameters)
     estimator._check_parameters()
     return estimator
+
+
+def learns_online(algorithm: str) -> bool:
+    """Whether a learner learns example by example, so that data may be larger than memory."""
+    learner = find(algorithm)
+    return hasattr(learner, "_step") and getattr(learner, "partial_fit", None) is not None
 
 
 class Session:
@@ -60,6 +82,8 @@ class Session:
     examples: Examples | None = None
     whole: Block | None = None
     cluster: dict[str, Any] | None = None
+    command: str = ""
+    best: int | None = None
 
     def __init__(self, *, quiet: bool, seed: int, shuffle: bool, holdout: float, classes: str | None = None) -> None:
         self.quiet, self.seed, self.shuffle, self.holdout, self.classes = quiet, seed, shuffle, holdout, classes
@@ -76,7 +100,7 @@ class Session:
                 )
             self.seed = own
         self.estimator = new_learner(algorithm, parameters, self.seed)
-        self.stream = open_stream(data, **options)
+        self.stream = open_stream(data, **options, ahead=MEMORY if self.online else math.inf)
         self.data = data
         self._new_schedule(epochs)
 
@@ -120,18 +144,26 @@ class Session:
                 f"--set cannot change the parameters of an existing model, whose {changed[0]} is {kept.get(changed[0])!r}; got "
                 f"{parameters[changed[0]]!r}. Leave it out, or train a new model."
             )
-        fixed = [f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize") if options[key]]
+        given_options = {**options, "words": options["word_weights"]}
+        names = ("label", "bits", "types", "interactions", "na", "words")
+        fixed = [f"--{key}" for key in names if given_options[key]]
+        if options["standardize"] is not None:
+            fixed.append("--standardize" if options["standardize"] else "--no-standardize")
         if options["one_based"] is not None:
             fixed.append("--one-based" if options["one_based"] else "--zero-based")
         if fixed:
             raise Usage(f"{fixed[0]} is part of the model and cannot be given with --resume. Leave it out.")
-        self.estimator.encoder_.thaw()
+        encoder = self.estimator.encoder_
+        encoder.thaw()
+        if encoder.moments is not None and not encoder.learned_moments:
+            encoder.moments.clear()  # the run ended in its first pass, which is read again
         self.stream = open_stream(
             data,
             format=options["format"],
             header=options["header"],
-            encoder=self.estimator.encoder_,
+            encoder=encoder,
             threads=options["threads"],
+            ahead=MEMORY,
         )
         training = getattr(self.estimator, "training_", {})
         if training.get("data") == self._fingerprint():
@@ -149,6 +181,8 @@ class Session:
                     f"{path} has been trained on this data for {len(self.history.done)} epochs and finished ({reason}); "
                     f"got --epochs {self.schedule.max_iter}. {'Raise it, or give' if reason == 'epochs' else 'Give'} new data."
                 )
+            if (best := training["run"].get("best")) is not None:  # the weights are those of this epoch
+                self.history.done, self.history.steps = self.history.done[:best], training["run"]["best_steps"]
         else:
             self._new_schedule(epochs or training.get("run", {}).get("epochs", 1))
 
@@ -183,7 +217,9 @@ class Session:
             getattr(estimator, "class_weight", None),
             **({} if self.online else {"limit": 1 << 62}),
             interrupt=interrupt,
-            order=lambda labels: ordered(parsed_classes(self.classes, labels) or labels, estimator.positive),
+            order=lambda labels: ordered(
+                parsed_classes(self.classes, labels) or labels, estimator.positive, type(estimator).__name__
+            ),
         )
         with Bar("training", self.quiet) as bar, interrupt, stopping_when(lambda: interrupt.asked):
 
@@ -192,8 +228,12 @@ class Session:
                 if examples.whole is None:
                     bar.update(self.stream.bytes_read, self.stream.bytes_total, f"{count:,} examples")
 
+            best = BestEpoch(estimator, model, history)
+
             def after_epoch(history: History) -> None:
                 bar.clear()
+                if linear and self.schedule.holdout:
+                    best.note(model, history)
                 on_epoch(self.schedule, history)
 
             if not self.online:
@@ -208,10 +248,15 @@ class Session:
                 )  # fmt: skip
                 estimator._train(model, passes, history, after_epoch)
                 self._check_classes(model.classes, sum(epoch.examples for epoch in history.epochs))
+                shown = history
+                if history.stopped != "interrupted" and self.online:
+                    model, shown = best.restore(model, history)
+                    if shown is not history:
+                        estimator.model_, self.best = model, len(shown.done)
                 model.add_features(self.stream.encoder.n_features)
                 estimator.n_features_in_ = model.n_features
                 model.state.counters.position = 0
-                estimator._finish(model, history, self._smallest_margin(model, examples, passes.last))
+                estimator._finish(model, shown, self._smallest_margin(model, examples, passes.last))
             else:
                 self._fit_kernel(model.classes, examples.whole, after_epoch)
         self.whole = examples.whole
@@ -219,6 +264,30 @@ class Session:
         estimator.training_ = {
             "data": self._fingerprint(),
             "run": {**self.schedule.to_json(), **self.history.to_json()},
+            "runs": [*self._earlier_runs(), self._provenance()],
+        }
+        if self.best is not None:
+            estimator.training_["run"] |= {"best": self.best, "best_steps": shown.steps}
+
+    def _earlier_runs(self) -> list[dict[str, Any]]:
+        training = getattr(self.estimator, "training_", {})
+        if not self.resumed or not training:
+            return []
+        if "runs" in training:
+            return list(training["runs"])
+        first = (training["run"]["done"] or [training["run"]["current"]])[0]  # a model of an earlier version
+        return [{"data": training["data"], "examples": first["examples"], "date": None, "command": None}]
+
+    def _provenance(self) -> dict[str, Any]:
+        """What this run learned from, when and how."""
+        history = self.history
+        first = history.done[0] if history.done else history.current
+        now = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+        return {
+            "data": self._fingerprint(),
+            "examples": first.examples,
+            "date": datetime.datetime.fromtimestamp(now, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "command": self.command,
         }
 
     def _smallest_margin(self, model: Any, examples: Examples, last: Block | None) -> float | None:
@@ -286,11 +355,17 @@ class Session:
     ) -> None:
         """Train a kernel perceptron, which needs all examples at once."""
         assert block is not None
-        kept = np.flatnonzero(block.codes >= 0)
+        out = held_out(0, block.codes.size, self.schedule.holdout, self.schedule.seed)
+        kept, held = np.flatnonzero((block.codes >= 0) & ~out), np.flatnonzero((block.codes >= 0) & out)
         X = block.table.take(kept)
         weights = block.weights[kept] if block.weights.size else None
-        labels = np.array(classes)[block.codes[kept]]
-        self.history = self.estimator._fit(X, labels, weights, self.schedule, on_epoch)
+        labels = np.array(classes)
+        schedule = dataclasses.replace(self.schedule, holdout=0.0)
+        self.history = self.estimator._fit(X, labels[block.codes[kept]], weights, schedule, on_epoch)
+        if held.size and self.history.done:
+            guesses = self.estimator.predict(block.table.take(held))
+            last = self.history.done[-1]
+            last.held_out, last.held_out_mistakes = held.size, int((guesses != labels[block.codes[held]]).sum())
 
     def _check_classes(self, classes: list[Any], examples: int) -> None:
         names = ", ".join(self.data)
@@ -304,13 +379,31 @@ class Session:
 
     # ---- afterwards ----
 
-    def largest_number(self) -> float:
-        """Largest absolute value in the number columns of a table; 0 if they are standardised."""
+    def largest_number(self) -> tuple[str, float]:
+        """The number column with the largest absolute value, and this value; 0 if they are standardised."""
         encoder = self.stream.encoder
         if self.whole is None or not encoder.number_columns or encoder.moments is not None:
-            return 0.0
+            return "", 0.0
         rows = self.whole.table.rows
-        return float(np.abs(rows.values if self.whole.table.sparse else rows).max(initial=0.0))
+        values = np.abs(rows.values if self.whole.table.sparse else rows)
+        if not values.size:
+            return "", 0.0
+        place = int(values.argmax())
+        column = int(rows.indices[place]) if self.whole.table.sparse else place % values.shape[1]
+        return encoder.feature_name(column).partition("=")[0], float(values.flat[place])
+
+    def training_accuracy(self) -> float | None:
+        """Accuracy of the saved model on the examples that it learned; None if they are not in memory."""
+        model = getattr(self.estimator, "model_", None)
+        if self.whole is None or model is None or not self.history.done:
+            return None
+        out = held_out(0, self.whole.codes.size, self.schedule.holdout, self.schedule.seed)
+        rows = np.flatnonzero((self.whole.codes >= 0) & ~out)
+        if rows.size == 0:
+            return None
+        block = dataclasses.replace(self.whole, weights=np.zeros(0))
+        right, total = correct(model, block, rows)
+        return right / total
 
     def save(self, path: str) -> None:
         """Write the model."""
@@ -347,6 +440,9 @@ class Session:
         }
         if self.cluster is not None:
             facts["cluster"] = self.cluster
-        if history.done and history.done[-1].held_out_accuracy is not None:
-            facts["held_out_accuracy"] = history.done[-1].held_out_accuracy
+        best = self.best or len(history.done)
+        if history.done and history.done[best - 1].held_out_accuracy is not None:
+            facts["held_out_accuracy"], facts["best_epoch"] = history.done[best - 1].held_out_accuracy, best
+        if (training := self.training_accuracy()) is not None:
+            facts["training_accuracy"] = training
         return facts

@@ -8,6 +8,9 @@ from rosenblatt.cli import _options as option
 @option.command()
 @option.data_files
 @click.option("--intercept/--no-intercept", default=True, help="Whether the hyperplane has an intercept.")
+@click.option(
+    "--geometric", is_flag=True, help="The largest distance of the nearest example from the hyperplane, as in an SVM."
+)
 @option.positive
 @option.label
 @option.format
@@ -19,6 +22,7 @@ from rosenblatt.cli import _options as option
 def certify(
     data: tuple[str, ...],
     intercept: bool,
+    geometric: bool,
     positive: str | None,
     label: str | None,
     format: str | None,  # noqa: A002
@@ -32,6 +36,7 @@ def certify(
 
     For example:
       rosenblatt certify sonar.csv
+      rosenblatt certify sonar.csv --geometric
       rosenblatt certify mushrooms.svm --json
     """
     from rosenblatt.cli import _files
@@ -39,7 +44,7 @@ def certify(
 
     options = option.stream_options(format, label, header, None, types, interactions, False, one_based, None)
     X, y, _ = _files.read_all(data, options)
-    certificate = decide(X, y, fit_intercept=intercept, positive=positive)
+    certificate = decide(X, y, fit_intercept=intercept, geometric=geometric, positive=positive)
     verified = certificate.verify()
     if not json:
         click.echo(f"{certificate}\n  verified  {'yes, in exact arithmetic' if verified else 'no'}")
@@ -51,6 +56,7 @@ def certify(
             "status": certificate.status,
             "problem": certificate.problem,
             "examples": len(y),
+            "geometric": certificate.geometric,
             "margin": [lower, upper if upper < float("inf") else None],
             "radius": certificate.radius,
             "mistake_bound": bound if bound is not None and bound < float("inf") else None,

@@ -36,6 +36,8 @@ from rosenblatt.cli._errors import Usage, writing
 @option.interactions
 @option.standardize
 @option.bits
+@option.na
+@option.words
 @option.one_based
 @option.threads
 @option.seed
@@ -54,7 +56,9 @@ def compare(
     header: bool | None,
     types: tuple[str, ...],
     interactions: tuple[str, ...],
-    standardize: bool,
+    standardize: bool | None,
+    na: tuple[str, ...],
+    words: str | None,
     bits: int | None,
     one_based: bool | None,
     threads: int | None,
@@ -84,6 +88,7 @@ def compare(
         known = ", ".join(one.name for one in CONTENDERS)
         raise Usage(f"--only must begin the name of a learner ({known}); got {', '.join(only)}. Check the spelling.")
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, threads)
+    options |= {"na": na, "word_weights": words or "log"}
     X, y, _ = _files.read_all(data, options)
     with _bar(quiet) as progress:
         result = measure(

@@ -16,7 +16,9 @@ from rosenblatt.cli._errors import Usage, warn
 @option.threads
 @option.as_json
 @option.quiet
+@click.pass_context
 def evaluate(
+    context: click.Context,
     model: str,
     data: tuple[str, ...],
     roc: str | None,
@@ -27,18 +29,28 @@ def evaluate(
 ) -> None:
     """Compare predictions with labels: accuracy, confusion and, for two classes, the area under the ROC curve.
 
+    For a tagger: the accuracy of the tags and, if they are those of chunks (B-NP, I-NP, O), precision, recall and F1.
+
     For example:
       rosenblatt evaluate spam.model test.csv
       rosenblatt evaluate spam.model test.csv --json
       rosenblatt evaluate spam.model test.csv --roc roc.png
     """
-    from rosenblatt.cli import _files
+    from rosenblatt.cli import _files, _sequences
     from rosenblatt.model_file.atomic import check_output
     from rosenblatt.training.evaluation import class_labels, describe_strangers, evaluate_stream
     from rosenblatt.training.progress import Bar
 
     check_output(roc)
-    estimator = _files.load_model(model)
+    estimator = _files.load_model(model, taggers=True)
+    if _sequences.is_tagger(estimator):
+        _sequences.refuse(context, {"model", "data", "format", "json", "quiet"})
+        report = _sequences.report_on(estimator, data)
+        if json:
+            _files.emit(report.to_json())
+        else:
+            click.echo(report.to_text())
+        return
     stream = _files.open_data(data, estimator, labelled=True, format=format, threads=threads)
     with Bar("evaluating", quiet) as bar:
         result = evaluate_stream(estimator, stream, lambda: bar.update(stream.bytes_read, stream.bytes_total))

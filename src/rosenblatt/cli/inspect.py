@@ -18,16 +18,21 @@ from rosenblatt.cli._errors import Usage
     help="Show the weights of this feature instead; can be given several times.",
 )
 @option.as_json
-def inspect(model: str, top: int, feature: tuple[str, ...], json: bool) -> None:
+@click.pass_context
+def inspect(context: click.Context, model: str, top: int, feature: tuple[str, ...], json: bool) -> None:
     """Show the largest weights of a model for each class, its parameters and its training data.
 
     For example:
       rosenblatt inspect spam.model --top 10
       rosenblatt inspect spam.model --feature free --feature meeting
     """
-    from rosenblatt.cli import _files
+    from rosenblatt.cli import _files, _sequences
 
-    estimator = _files.load_model(model)
+    estimator = _files.load_model(model, taggers=True)
+    if _sequences.is_tagger(estimator):
+        _sequences.refuse(context, {"model", "top", "json"})
+        _sequences.inspect(estimator, model, top, json)
+        return
     facts = describe(estimator, model)
     named: dict[str, Any] = {}
     if feature:
@@ -38,6 +43,8 @@ def inspect(model: str, top: int, feature: tuple[str, ...], json: bool) -> None:
     if json:
         _files.emit(facts)
         return
+    for run in facts.get("runs", [])[1 if len(facts.get("runs", [])) < 2 else 0 :]:
+        click.echo(f"{'run':<11} {run['date'] or 'unknown date'}, {run['examples']:,} examples: {run['command'] or ''}")
     for key in ("algorithm", "parameters", "trained on", "examples", "mistakes", "updates", "features", "written by"):
         if key in facts:
             click.echo(f"{key:<11} {_shown(facts[key])}")
@@ -79,7 +86,10 @@ def describe(estimator: Any, path: str) -> dict[str, Any]:
     }
     training = getattr(estimator, "training_", None)
     if training:
-        facts["trained on"] = [name for name, _ in training["data"]]
+        runs = training.get("runs", [{"data": training["data"]}])
+        facts["trained on"] = list(dict.fromkeys(name for run in runs for name, _ in run["data"]))
+        if "runs" in training:
+            facts["runs"] = runs
         facts["examples"] = (training["run"]["done"] or [training["run"]["current"]])[0]["examples"]
     return facts
 

@@ -57,8 +57,9 @@ def predict(
 
 
 def _lines(classes: list[Any], guesses: list[int], numbers: Any, scores: bool, json: bool) -> str:
+    words = [_field(str(label)) for label in classes]
     if not json and not scores:
-        words = [f"{label}\n" for label in classes]
+        words = [f"{word}\n" for word in words]
         return "".join([words[guess] for guess in guesses])
     rows = numbers.tolist()
     if json:
@@ -78,6 +79,13 @@ def _lines(classes: list[Any], guesses: list[int], numbers: Any, scores: bool, j
             for guess, row in zip(guesses, rows, strict=True)
         )
     return "".join(
-        "\t".join([str(classes[guess]), *(f"{score:.9g}" for score in row)]) + "\n"
+        "\t".join([words[guess], *(f"{score:.9g}" for score in row)]) + "\n"
         for guess, row in zip(guesses, rows, strict=True)
     )
+
+
+def _field(text: str) -> str:
+    """A field of tab-separated text; quoted as in CSV if it contains a tab, a quote or a line end."""
+    if any(sign in text for sign in '\t"\r\n'):
+        return '"' + text.replace('"', '""') + '"'
+    return text

@@ -50,11 +50,24 @@ store_url = click.option(
     default=50_000_000,
     help="Maximum number of weights: features times classes.",
 )
+@click.option("--max-classes", type=click.IntRange(min=2), default=10_000, help="Maximum number of classes of a model.")
+@click.option(
+    "--max-pending-bytes",
+    type=click.IntRange(min=1024),
+    default=64 << 20,
+    help="Maximum bytes of the predictions of a model that wait for a label; then the oldest expire.",
+)
+@click.option(
+    "--max-rate",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    help="Maximum requests and lines per second of a token, or of an address without tokens; 0: no limit.",
+)
 @click.option(
     "--snapshot-every",
     type=click.IntRange(min=1),
     default=20_000,
-    help="Number of events of a model between two snapshots.",
+    help="Number of examples of a model between two snapshots.",
 )
 @click.option(
     "--patience",
@@ -75,6 +88,9 @@ def serve(
     remember: int,
     max_models: int,
     max_weights: int,
+    max_classes: int,
+    max_pending_bytes: int,
+    max_rate: float,
     snapshot_every: int,
     patience: float,
     log_level: str,
@@ -88,14 +104,12 @@ def serve(
     """
     if log_level not in ("debug", "info", "warning", "error"):
         raise Usage(f"--log-level must be debug, info, warning or error; got {log_level!r}.")
-    from rosenblatt.cli import _imports
     from rosenblatt.serve.events import Limits
     from rosenblatt.serve.server import serve as run
 
-    _imports.numba_without_linear_algebra()
     limits = Limits(
         body=max_body, features=max_features, pending=max_pending, age=max_age, remembered=remember, models=max_models,
-        weights=max_weights,
+        weights=max_weights, classes=max_classes, pending_bytes=max_pending_bytes, rate=max_rate,
     )  # fmt: skip
     try:
         run(

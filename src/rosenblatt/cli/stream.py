@@ -41,6 +41,8 @@ from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
 @option.interactions
 @option.standardize
 @option.bits
+@option.na
+@option.words
 @option.one_based
 @option.seed
 @option.as_json
@@ -57,7 +59,9 @@ def stream(
     header: bool | None,
     types: tuple[str, ...],
     interactions: tuple[str, ...],
-    standardize: bool,
+    standardize: bool | None,
+    na: tuple[str, ...],
+    words: str | None,
     bits: int | None,
     one_based: bool | None,
     seed: int,
@@ -86,7 +90,10 @@ def stream(
         estimator = _files.load_model(model)
         _refuse_changes(estimator, algorithm, parameters, options)
         options = {"format": format, "header": header, "encoder": estimator.encoder_}
+        estimator.encoder_.thaw()
+        estimator.encoder_.learned_moments = False
     else:
+        options |= {"na": na, "word_weights": words or "log"}
         estimator = new_learner(algorithm or "averaged-perceptron", parameters, seed)
     if not hasattr(estimator, "_rule") or getattr(type(estimator), "partial_fit", None) is None:
         raise Usage(
@@ -163,12 +170,13 @@ def _run(
 
     import numpy as np
 
+    from rosenblatt.cli._examples import refuse_fractions
     from rosenblatt.training.progressive import Pupil
 
     model = getattr(estimator, "model_", None)
     if model is None:
         model = estimator._new_model(stream.encoder.n_features, np.float64)
-        estimator._check_positive_of_stream(model)
+        estimator._check_positive_of_stream(len(model.classes))
         estimator._check_can_move(model)
         estimator.model_ = model
     pupil, waiting = Pupil(model), deque[Any]()
@@ -195,6 +203,8 @@ def _run(
                 answers.append(pupil.label(pupil.predict(table, row)))
                 continue
             truth = stream.labels[code]
+            if isinstance(truth, float):
+                refuse_fractions([truth])
             example = (table, row, truth, weights[row])
             guess = pupil.label(learn(example) if not delay else pupil.predict(table, row))
             if delay:

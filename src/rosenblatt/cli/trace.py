@@ -31,6 +31,13 @@ from rosenblatt.cli._errors import Usage
     help="Maximum number of steps; of a longer run the first, the last and some mistakes.",
 )
 @click.option(
+    "--columns",
+    metavar="A,B,...",
+    help="Columns of the table: notes (step, weights, score, correct, update), or some of step, epoch, example, x, label, "
+    "weights, score, predicted, correct, update, after, average, survived, pocket, squeeze, cos_x, cos_x_after and cos_u. "
+    "Default: those that apply.",
+)
+@click.option(
     "--to",
     "-t",
     type=click.Choice(["text", "markdown", "html", "json", "csv"]),
@@ -54,6 +61,7 @@ def trace(
     on_zero: str,
     intercept: bool,
     limit: int,
+    columns: str | None,
     to: str,
     output: str | None,
     settings: tuple[str, ...],
@@ -89,7 +97,10 @@ def trace(
         on_zero=on_zero, limit=limit, positive=positive, classes=option.parsed_classes(classes, set(y.tolist())),
         **parameters,
     )  # fmt: skip
-    written = getattr(run, f"to_{to}")()
+    if columns is not None and to in ("json", "csv"):
+        raise Usage(f"--columns is for tables, which are text, markdown and html; got --to {to}. Leave it out.")
+    chosen = {} if columns is None else {"columns": columns if columns == "notes" else columns.split(",")}
+    written = getattr(run, f"to_{to}")(**chosen)
     with _files.output(output) as file:
         file.write(written if written.endswith("\n") else written + "\n")
 

@@ -1,8 +1,10 @@
 """`rosenblatt train`: train a model on files."""
 
 import dataclasses
+import shlex
 import sys
 import time
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +18,18 @@ if TYPE_CHECKING:
 
 ALGORITHM, EPOCHS = "averaged-perceptron", 10
 
+HELD_OUT, MOST_EPOCHS = 0.1, 30
+"""Without --epochs, training stops by itself: the share of examples set aside, and the largest number of epochs."""
+
+NO_SETTINGS = {
+    "early_stopping": "Give --holdout SHARE instead.",
+    "validation_fraction": "Give --holdout SHARE instead.",
+    "random_state": "Give --seed NUMBER instead.",
+    "warm_start": "Give --resume instead.",
+    "verbose": "Progress is shown unless --quiet is given.",
+}
+"""Parameters of learners that have no effect on the command line, and what to give instead."""
+
 
 @option.command()
 @option.data_files
@@ -25,7 +39,8 @@ ALGORITHM, EPOCHS = "averaged-perceptron", 10
     "--epochs",
     "-e",
     type=click.IntRange(min=1),
-    help=f"Maximum number of passes over the data; with --resume, including earlier ones. Default: {EPOCHS}.",
+    help="Maximum number of passes over the data; with --resume, including earlier ones. Default: until the accuracy on a tenth of "
+    f"the examples, which is set aside, no longer rises, at most {MOST_EPOCHS}; {EPOCHS} for learners that need all data at once.",
 )
 @option.settings
 @option.positive
@@ -36,6 +51,8 @@ ALGORITHM, EPOCHS = "averaged-perceptron", 10
 @option.types
 @option.interactions
 @option.standardize
+@option.na
+@option.words
 @option.bits
 @option.one_based
 @option.seed
@@ -47,9 +64,9 @@ ALGORITHM, EPOCHS = "averaged-perceptron", 10
 @click.option(
     "--holdout",
     type=click.FloatRange(min=0.0, max=0.9),
-    default=0.0,
     metavar="SHARE",
-    help="Share of the examples that are not used for training; stop when the accuracy on them no longer rises.",
+    help="Share of the examples that are not used for training; stop when the accuracy on them no longer rises, and keep the best "
+    "epoch. Default: 0 with --epochs, else 0.1.",
 )
 @click.option("--test", type=option.FILE, metavar="DATA", help="A file to test the trained model on.")
 @click.option("--report", type=option.FILE, metavar="FILE.html", help="Write an HTML page with all results.")
@@ -75,12 +92,14 @@ def train(
     header: bool | None,
     types: tuple[str, ...],
     interactions: tuple[str, ...],
-    standardize: bool,
+    standardize: bool | None,
+    na: tuple[str, ...],
+    words: str | None,
     bits: int | None,
     one_based: bool | None,
     seed: int,
     shuffle: bool,
-    holdout: float,
+    holdout: float | None,
     test: str | None,
     report: str | None,
     resume: bool,
@@ -100,18 +119,32 @@ def train(
       rosenblatt train messages.tsv -m spam.model --label 0 --test new.tsv --report spam.html
       rosenblatt train 'day-*.svm.gz' -m big.model -a passive-aggressive --set C=0.1 --epochs 1 --bits 22
       rosenblatt train 'data/*.svm' -m big.model --dask tcp://10.0.0.1:8786
+      rosenblatt train tagged.conll -m tagger.model --format conll
     """
-    from rosenblatt.cli._session import Session
+    from rosenblatt.cli._examples import MANY
+    from rosenblatt.cli._session import Session, learns_online
     from rosenblatt.data.sources import expand
     from rosenblatt.model_file.atomic import check_output
     from rosenblatt.training.evaluation import describe_strangers
 
     check_output(model, report)
+    if report is not None and PurePath(report).suffix.lower() not in ("", ".html", ".htm"):
+        raise Usage(f"--report writes an HTML page, whose name ends with .html; got {report}. Change the ending.")
+    if format == "conll":
+        from rosenblatt.cli import _sequences
+
+        parameters = option.parsed_settings(settings, "sequence-perceptron")
+        epochs = _epochs(parameters, epochs)
+        _sequences.train(context, data, model, algorithm, epochs, parameters, seed, shuffle, test, resume, json, quiet)
+        return
     if test is not None:
         expand(test)
     option.check_cluster(dask, shards, mixing)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, threads)
     parameters = option.parsed_settings(settings, algorithm or ALGORITHM)
+    for name, advice in NO_SETTINGS.items():
+        if name in parameters and not (name == "random_state" and type(parameters[name]) is int):
+            raise Usage(f"--set {name} has no effect in `train`; got {parameters[name]!r}. {advice}")
     if positive is not None:
         parameters["positive"] = positive
     epochs = _epochs(parameters, epochs)
@@ -120,11 +153,16 @@ def train(
             f"--classes is for a new model that is trained in one process; got it with {'--resume' if resume else '--dask'}. "
             "Leave it out."
         )
-    session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout, classes=classes)
+    table = {"na": na, "word_weights": words}
+    if not resume and dask is None and holdout is None and epochs is None and learns_online(algorithm or ALGORITHM):
+        holdout, epochs = HELD_OUT, MOST_EPOCHS
+    session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout or 0.0, classes=classes)
+    session.command = shlex.join(["rosenblatt", "train", *context.meta.get("typed", [])])
     if resume:
-        session.resume(model, data, options, algorithm, parameters, epochs, _given(context))
+        session.resume(model, data, {**options, **table}, algorithm, parameters, epochs, _given(context))
     else:
-        session.begin(data, options, algorithm or ALGORITHM, parameters, epochs or EPOCHS)
+        table["word_weights"] = words or "log"
+        session.begin(data, {**options, **table}, algorithm or ALGORITHM, parameters, epochs or EPOCHS)
     if not quiet:
         click.echo(session.stream.describe(), err=True)
     started = time.monotonic()
@@ -134,11 +172,18 @@ def train(
         session.learn(_epoch_lines(quiet))
     seconds = time.monotonic() - started
     session.save(model)
-    if (largest := session.largest_number()) > 100 and not quiet:
+    column, largest = session.largest_number()
+    if largest > 100 and not quiet:
         warn(
-            f"the columns have values of up to {largest:.3g}, and large values dominate the score; --standardize often helps."
+            f"column {column!r} has values of up to {largest:.3g}, and large values dominate the score. Leave out "
+            f"--no-standardize, or the column: --types {column}=ignore."
         )
     facts = session.facts(model, seconds)
+    if len(facts["classes"]) > MANY and not quiet:
+        warn(
+            f"the label has {len(facts['classes']):,} classes, and few examples of each may be seen. If it is a quantity, or the "
+            "wrong column, name another with --label."
+        )
     evaluation = None
     if test is not None and session.history.stopped != "interrupted":
         evaluation = session.test(test, threads)
@@ -193,14 +238,14 @@ def _epoch_lines(quiet: bool) -> Any:
         held = schedule.holdout > 0
         if not printed:
             click.echo(
-                f"{'epoch':>6}{'examples':>14}{'mistakes':>12}{'accuracy*':>11}{'held out' if held else '':>10}{'seconds':>9}",
+                f"{'epoch':>6}{'examples':>14}{'mistakes':>12}{'before learning':>17}{'held out' if held else '':>10}{'seconds':>9}",
                 err=True,
             )
             printed = True
         epoch: Epoch = history.done[-1]
         share = f"{epoch.held_out_accuracy:.2%}" if epoch.held_out_accuracy is not None else ""
         click.echo(
-            f"{len(history.done):>6}{epoch.examples:>14,}{epoch.mistakes:>12,}{epoch.accuracy:>11.2%}{share:>10}{epoch.seconds:>9.2f}",
+            f"{len(history.done):>6}{epoch.examples:>14,}{epoch.mistakes:>12,}{epoch.accuracy:>17.2%}{share:>10}{epoch.seconds:>9.2f}",
             err=True,
         )
         sys.stderr.flush()
@@ -214,20 +259,27 @@ def _print(facts: dict[str, Any], evaluation: Any) -> None:
         ", …" if len(classes) > 6 else ""
     )
     done = len(facts["epochs"])
+    best = facts.get("best_epoch", done)
+    kept = "" if best == done else f", and number {best} was the best"
     lines = [
         f"algorithm  {facts['algorithm']}",
         f"examples   {facts['examples']:,}"
         + (f", {facts['unlabelled']:,} without a label left out" if facts["unlabelled"] else ""),
         f"classes    {len(classes)}: {names}",
         f"features   {facts['features']:,}",
-        f"epochs     {done} in {facts['seconds']:.2f} s, ended by: {facts['stopped']}",
+        f"epochs     {done} in {facts['seconds']:.2f} s, ended by: {facts['stopped']}{kept}",
     ]
-    if done and facts["epochs"][0]["examples"]:
-        lines.append(
-            f"accuracy*  {facts['epochs'][0]['accuracy']:.2%} in the first epoch  (*before learning each example)"
-        )
     if facts.get("held_out_accuracy") is not None:
-        lines.append(f"held out   {facts['held_out_accuracy']:.2%}")
+        held = facts["epochs"][best - 1]["held_out"]
+        lines.append(
+            f"held out   {facts['held_out_accuracy']:.2%} right on {held:,.10g} examples set aside, with the saved model"
+        )
+    if "training_accuracy" in facts:
+        lines.append(f"training   {facts['training_accuracy']:.2%} right on the training data, with the saved model")
+    elif done and facts["epochs"][0]["examples"]:
+        lines.append(
+            f"at first   {facts['epochs'][0]['accuracy']:.2%} right in the first epoch, before learning each example"
+        )
     lines.append(f"model      {facts['model']}")
     click.echo("\n".join(lines))
     if evaluation is not None:

@@ -214,7 +214,7 @@ def learn_shards(
         before = model.state.counters.copy()
         began = time.perf_counter()
         try:
-            model.run(table, shard.codes, shard.weights, visits)
+            model.run(table, writable(shard.codes), writable(shard.weights), visits)
         except ValueError as error:
             raise ValueError(f"{shard.place}: {error}") from None
         seconds += time.perf_counter() - began

@@ -178,7 +178,7 @@ def _prepared(
         raise ValueError(
             f"The labels of {name} must hold at least 2 classes; got 1 class, {classes[0]!r}. Check that y is the label column."
         )
-    classes = ordered(classes, estimator.positive)
+    classes = ordered(classes, estimator.positive, type(estimator).__name__)
     width, columns, names = joined_features(facts, data.source)
     encoder = data.source.encoder
     if encoder is not None:

@@ -20,12 +20,18 @@ BITS = range(1, 31)
 class Moments:
     """Running mean and spread of columns (Welford 1962).
 
-    A row is standardised with the moments of all rows up to and including itself, so that nothing is read twice and the size of
-    batches does not matter. The first rows are therefore scaled roughly. Later passes do not change the moments.
+    A row of a stream is standardised with the moments of all rows up to and including itself, so that nothing is read twice and the
+    size of batches does not matter; the first rows are therefore scaled roughly. Rows that are kept in memory are standardised
+    when the moments of all of them are known. Later passes do not change the moments.
     """
 
     def __init__(self, columns: int) -> None:
         self.count, self.mean, self.spread = np.zeros(columns), np.zeros(columns), np.zeros(columns)
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        for numbers in (self.count, self.mean, self.spread):
+            numbers[:] = 0.0
 
     def standardize(self, values: NDArray[np.float64], learn: bool) -> None:
         """Standardise the rows of a matrix in place, with `learn` after adding each to the moments; NaN stays NaN."""
@@ -51,6 +57,10 @@ class Encoder:
         Whether to scale numbers to mean 0 and standard deviation 1, by running moments.
     first_column : int, default=0
         The number of the first column of svmlight text; 0 keeps numbers as they are written.
+    na : sequence of str, default=()
+        Further texts that mean a missing value.
+    word_weights : {"counts", "log"}, default="counts"
+        The values of words: how often each occurs in the row; or 1 + log of that, scaled so that the words of a row have length 1.
 
     Attributes
     ----------
@@ -58,6 +68,10 @@ class Encoder:
         Whether unknown features are ignored instead of added.
     n_features : int
         Number of features so far (``2**bits`` when hashing).
+    format, delimiter, header
+        The format of the first file, and the dialect of a table in text.
+    left_out : dict
+        Columns that are not used because they seem to say nothing, and the reasons.
     """
 
     def __init__(
@@ -70,6 +84,8 @@ class Encoder:
         interactions: Sequence[tuple[str, str]] = (),
         standardize: bool = False,
         first_column: int = 0,
+        na: Sequence[str] = (),
+        word_weights: str = "counts",
     ) -> None:
         if bits is not None and bits not in BITS:
             raise ValueError(
@@ -81,6 +97,11 @@ class Encoder:
         self.label = label
         self.label_kind: str | None = None
         self.header = True
+        self.format: str | None = None
+        self.delimiter = ","
+        self.na = [str(text) for text in na]
+        self.word_weights = word_weights
+        self.left_out: dict[str, str] = {}
         pairs: Sequence[Any] = interactions
         for pair in pairs:
             if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -188,18 +209,39 @@ class Encoder:
 
     def rows_of(self, tokens: Tokens, rows: int, places: Mapping[str, int] | None = None) -> CSR:
         """Sparse rows of tokens; new features are added unless frozen. `places` numbers the columns for interactions."""
+        products = self._products(tokens, rows, places)
+        words = [c for c, kind in enumerate(self.columns.values()) if kind == "words"]
+        if self.word_weights != "log" or not words:
+            return self._numbered(_joined([tokens, *products]) if products else tokens, rows)
+        text = np.isin(tokens.column[: int(tokens.size[END])], np.array(words, np.int32))
+        counted = self._numbered(_chosen(tokens, text), rows)
+        weights = 1.0 + np.log(counted.values)
+        row = np.repeat(np.arange(rows), np.diff(counted.indptr))
+        lengths = np.sqrt(np.bincount(row, weights * weights, rows))
+        counted = counted._replace(values=weights / lengths[row])
+        if text.all() and not products:
+            return counted
+        return merged(self._numbered(_joined([_chosen(tokens, ~text), *products]), rows), counted)
+
+    def _products(self, tokens: Tokens, rows: int, places: Mapping[str, int] | None) -> list[Tokens]:
+        """The products of the pairs of columns in `interactions`."""
+        if not self.interactions:
+            return []
         tokens, order, starts = self._arranged(tokens, rows)
-        if self.interactions:
-            numbers = {name: c for c, name in enumerate(self.columns)} if places is None else places
-            extra = []
-            for a, b in self.interactions:
-                if a in numbers and b in numbers:
-                    squares = a == b and self.columns.get(a) == "number"
-                    pair = (numbers[a], numbers[b], squares)
-                    product = new_tokens(*room_to_cross(tokens, order, starts, *pair))
-                    cross(tokens, order, starts, *pair, product)
-                    extra.append(product)
-            tokens, order, starts = self._arranged(_joined([tokens, *extra]), rows)
+        numbers = {name: c for c, name in enumerate(self.columns)} if places is None else places
+        products = []
+        for a, b in self.interactions:
+            if a in numbers and b in numbers:
+                squares = a == b and self.columns.get(a) == "number"
+                pair = (numbers[a], numbers[b], squares)
+                product = new_tokens(*room_to_cross(tokens, order, starts, *pair))
+                cross(tokens, order, starts, *pair, product)
+                products.append(product)
+        return products
+
+    def _numbered(self, tokens: Tokens, rows: int) -> CSR:
+        """Rows in which each token counts its own value."""
+        tokens, order, starts = self._arranged(tokens, rows)
         mask = 0 if self.bits is None else (1 << self.bits) - 1
         return CSR(*self.vocabulary.number(tokens, order, starts, mask, not self.frozen and not mask))
 
@@ -220,6 +262,11 @@ class Encoder:
             "label": self.label,
             "label_kind": self.label_kind,
             "header": self.header,
+            "format": self.format,
+            "delimiter": self.delimiter,
+            "na": self.na,
+            "word_weights": self.word_weights,
+            "left_out": self.left_out,
             "interactions": [list(pair) for pair in self.interactions],
             "first_column": self.first_column,
             "width": self.width,
@@ -246,12 +293,16 @@ class Encoder:
             interactions=[(a, b) for a, b in saved["interactions"]],
             standardize=saved["moments"] is not None,
             first_column=int(saved["first_column"]),
+            na=saved.get("na", []),  # models of earlier versions do not have these
+            word_weights=str(saved.get("word_weights", "counts")),
         )
         encoder.label_kind, encoder.header, encoder.width = (
             saved["label_kind"],
             bool(saved["header"]),
             int(saved["width"]),
         )
+        encoder.format, encoder.delimiter = saved.get("format"), str(saved.get("delimiter", ","))
+        encoder.left_out = {str(name): str(reason) for name, reason in saved.get("left_out", {}).items()}
         encoder.vocabulary = Vocabulary(saved["vocabulary"])
         if encoder.moments is not None:
             for name in ("count", "mean", "spread"):
@@ -274,3 +325,25 @@ def _joined(parts: Sequence[Tokens]) -> Tokens:
         at, byte = at + count, byte + length
     whole.size[:] = at, byte
     return whole
+
+
+def _chosen(tokens: Tokens, which: NDArray[np.bool_]) -> Tokens:
+    """Some of the tokens; the bytes of all names are kept."""
+    count = which.size
+    parts = (getattr(tokens, name)[:count][which] for name in ("row", "column", "start", "length", "hash", "value"))
+    return Tokens(*parts, tokens.text, np.array([which.sum(), tokens.size[USED]], np.int64))
+
+
+def merged(one: CSR, two: CSR) -> CSR:
+    """The sums of the rows of two tables."""
+    counts = np.diff(one.indptr), np.diff(two.indptr)
+    row = np.concatenate([np.repeat(np.arange(part.size), part) for part in counts])
+    column, values = np.concatenate([one.indices, two.indices]), np.concatenate([one.values, two.values])
+    order = np.lexsort((column, row))
+    row, column, values = row[order], column[order], values[order]
+    first = np.ones(row.size, bool)
+    first[1:] = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
+    starts = np.flatnonzero(first)
+    sums = np.add.reduceat(values, starts) if starts.size else values
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row[starts], minlength=counts[0].size))]).astype(np.int64)
+    return CSR(indptr, column[starts].astype(np.int32), sums)

@@ -1,5 +1,6 @@
 """Detection of file formats and creation of their readers."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
@@ -11,7 +12,7 @@ from .encoder import Encoder
 from .errors import BadData
 from .json_lines import JsonReader, sniff_json
 from .parquet import ParquetReader
-from .sources import Buffers, Opened
+from .sources import COMPRESSIONS, Buffers, Opened
 from .tables import plan
 
 FORMATS = ("svmlight", "csv", "tsv", "parquet", "vw", "jsonl")
@@ -46,20 +47,40 @@ class Reader(Protocol):
         """Number labels and new features; called for the units in order."""
 
 
-def find_format(source: Opened, name: str, format: str | None) -> str:  # noqa: A002
-    """The given format; else found by the first bytes (Parquet), the file name, or the content."""
+def find_format(source: Opened, name: str, format: str | None, encoder: Encoder | None = None) -> str:  # noqa: A002
+    """The given format; else found by the first bytes (Parquet), the file name, the encoder's first file, or the content."""
     if format is not None and format not in FORMATS:
         raise BadData(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}. Leave it out to detect it.")
-    path = PurePath(name)
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in (".gz", ".zst", ".zstd"):
-        endings.pop()
-    named = _ENDINGS.get(endings[-1]) if endings else None
+    named = format_by_name(name)
+    source.refuse_other_formats()
     if source.parquet:
         return "parquet"
     if "parquet" in (format, named):
         raise BadData("A Parquet file must begin with PAR1; this one does not. Check its name and that it is complete.")
-    return format or named or _by_content(source.head()[: 1 << 16])
+    if format or named:
+        return str(format or named)
+    head = source.head()[: 1 << 16]
+    before = encoder.format if encoder is not None else None
+    if before in ("csv", "tsv", "svmlight", "vw") and not (before in ("csv", "tsv") and _is_record(head, encoder)):
+        return str(before)  # a short text may look like another format
+    return _by_content(head)
+
+
+def format_by_name(name: str) -> str | None:
+    """The format that the ending of a file name says, if it says one."""
+    endings = [ending.lower() for ending in PurePath(name).suffixes]
+    if endings and endings[-1] in COMPRESSIONS:
+        endings.pop()
+    return _ENDINGS.get(endings[-1]) if endings else None
+
+
+def _is_record(head: bytes, encoder: Encoder | None) -> bool:
+    """Whether the first line is a JSON object with a column of the encoder."""
+    try:
+        record = json.loads(head.lstrip().split(b"\n", 1)[0])
+    except ValueError:
+        return False
+    return isinstance(record, dict) and encoder is not None and not set(record).isdisjoint(encoder.columns)
 
 
 def _by_content(head: bytes) -> str:
@@ -89,7 +110,9 @@ def make_reader(
     one_based: bool | None,
     bits: int | None,
     interactions: Sequence[tuple[str, str]],
-    standardize: bool,
+    standardize: bool | None,
+    na: Sequence[str] = (),
+    word_weights: str = "counts",
 ) -> Reader:
     """Create the reader of a format, with a new encoder from the beginning of the file unless one is given."""
     family = {"svmlight": "numbered", "vw": "named"}.get(format, "table")
@@ -98,7 +121,9 @@ def make_reader(
         raise BadData(
             f"The model was trained on {words[encoder.family]} and reads such files only; got {format}. Convert the file."
         )
-    options: dict[str, Any] = {"bits": bits, "interactions": interactions, "standardize": standardize}
+    options: dict[str, Any] = {"bits": bits, "interactions": interactions, "standardize": bool(standardize)}
+    if family == "table":
+        options |= {"standardize": standardize is not False, "word_weights": word_weights, "na": na}
     if format == "svmlight":  # compiled code and its table of shapes are loaded only if needed
         from .svmlight import SvmlightReader
 
@@ -114,13 +139,20 @@ def make_reader(
     if not head:
         raise BadData("A file must hold at least one example; this one is empty. Check that it was written completely.")
     if format == "jsonl":
-        names, kinds = sniff_json(head)
-        encoder = encoder or plan(kinds, label, types, labelled, **options)
-        return JsonReader(encoder, buffers, names)
+        found = sniff_json(head, na if encoder is None else encoder.na, source.head_is_all)
+        names = list(found["kinds"])
+        if encoder is None:
+            return JsonReader(plan(found.pop("kinds"), label, types, labelled, **found, **options), buffers, names)
+        return JsonReader(encoder, buffers, names, labelled)
     if encoder is not None and header is None:
         header = encoder.header
-    dialect = sniff(head, format, header)
+    na = na if encoder is None else encoder.na
+    dialect = sniff(head, format, header, na=na, complete=source.head_is_all, encoder=encoder)
     if encoder is None:
-        encoder = plan(dialect.kinds, label, types, labelled, **options)
+        encoder = plan(
+            dialect.kinds, label, types, labelled, label_kinds=dialect.label_kinds, idle=dialect.idle, **options
+        )
         encoder.header, encoder.width = dialect.header, len(dialect.names)
-    return DelimitedReader(encoder, buffers, dialect)
+        encoder.delimiter = dialect.delimiter
+        labelled = True
+    return DelimitedReader(encoder, buffers, dialect, labelled)

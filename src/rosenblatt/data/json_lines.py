@@ -2,11 +2,12 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from .encoder import Encoder
 from .errors import BadData
+from .idle import idle_columns
 from .sources import Block, Buffers, Opened, blocks
 from .tables import MISSING, NUMBER, Parsed, TableReader, guess_kind
 
@@ -38,8 +39,8 @@ def _text(value: Any) -> str | None:
     return json.dumps(value)
 
 
-def sniff_json(head: bytes) -> tuple[list[str], dict[str, str]]:
-    """Guess the columns and their kinds from the first block of a file."""
+def sniff_json(head: bytes, na: Sequence[str] = (), complete: bool = False) -> dict[str, Any]:
+    """Guess the columns from the first block of a file: `kinds`, `label_kinds` and `idle`, as of a table in text."""
     lines = head.split(b"\n")
     records = []
     for line in lines[:-1] if len(lines) > 1 else lines:
@@ -57,25 +58,31 @@ def sniff_json(head: bytes) -> tuple[list[str], dict[str, str]]:
     for record in records:
         for name, value in record.items():
             values.setdefault(name, []).append(value)
-    return list(values), {name: _kind(found) for name, found in values.items()}
+    kinds = {name: _kind(found, [*MISSING, *na]) for name, found in values.items()}
+    label_kinds = {name: _kind(found, ["", *na]) for name, found in values.items()}
+    samples = {
+        name: [_text(value) or "" for value in found] for name, found in values.items() if len(found) == len(records)
+    }
+    return {"kinds": kinds, "label_kinds": label_kinds, "idle": idle_columns(samples, kinds, None, complete)}
 
 
-def _kind(values: list[Any]) -> str:
+def _kind(values: list[Any], missing: Collection[str]) -> str:
     present = [value for value in values if value is not None]
     if present and all(isinstance(value, bool | int | float) for value in present):
         return "number"
     if any(isinstance(value, list) for value in present):
         return "words"
-    kind = guess_kind([_text(value) or "" for value in present])
+    kind = guess_kind([_text(value) or "" for value in present], missing)
     return "category" if kind == "number" and any(isinstance(value, str) for value in present) else kind
 
 
 class JsonReader(TableReader):
     """Reader of JSON lines; fields that do not occur in the first block of the first file are ignored."""
 
-    def __init__(self, encoder: Encoder, buffers: Buffers, names: list[str]) -> None:
+    def __init__(self, encoder: Encoder, buffers: Buffers, names: list[str], labelled: bool = True) -> None:
         # Any field of a record may be missing, so a file need not have all columns.
-        super().__init__(encoder, [*dict.fromkeys([*names, *encoder.columns])])
+        super().__init__(encoder, [*dict.fromkeys([*names, *encoder.columns])], labelled)
+        self.missing = [*MISSING, *encoder.na]
         self.buffers = buffers
 
     def work(self, source: Opened) -> Iterator[Block]:
@@ -103,22 +110,35 @@ class JsonReader(TableReader):
                 ) from None
         self.buffers.give_back(unit)
         encoder, columns = self.encoder, {}
-        for name, kind in [
-            *encoder.columns.items(),
-            *([(str(encoder.label), encoder.label_kind)] if self.has_label else []),
-        ]:
+        label = str(encoder.label) if self.has_label else None
+        for name, kind in [*encoder.columns.items(), *([] if label is None else [(label, encoder.label_kind)])]:
+            missing = self.missing if name != label else ["", *encoder.na]
+            if name == label:
+                _refuse_lists(records, name)
             if kind == "number":
-                cells = [_number(record.get(name), name, line) for line, record in records]
+                cells = [_number(record.get(name), name, line, missing) for line, record in records]
                 columns[name] = pa.array(cells, pa.float64(), from_pandas=True)
             else:
                 texts = [_text(record.get(name)) for _, record in records]
-                columns[name] = pa.array([None if text in MISSING else text for text in texts], pa.string())
+                cells = [None if text is None or text.strip() in missing else text for text in texts]
+                columns[name] = pa.array(cells, pa.string())
         return self.encode(columns, len(records), len(lines) - 1)
 
 
-def _number(value: Any, name: str, line: int) -> float | None:
+def _refuse_lists(records: list[tuple[int, dict[str, Any]]], name: str) -> None:
+    """Raise an error if a label is a list."""
+    for line, record in records:
+        if isinstance(record.get(name), list):
+            raise BadData(
+                f"The label {name!r} must be one text or number; got a list, {json.dumps(record[name])[:40]}. Write one class, "
+                "or name another column with --label.",
+                line=line,
+            )
+
+
+def _number(value: Any, name: str, line: int, missing: Collection[str]) -> float | None:
     if isinstance(value, str):
-        value = None if value.strip() in MISSING else (float(value) if NUMBER.match(value) else value)
+        value = None if value.strip() in missing else (float(value) if NUMBER.match(value) else value)
     if value is None or (isinstance(value, bool | int | float) and math.isnan(value)):
         return None
     try:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .encoder import Encoder
+from .encoder import KINDS, Encoder
 from .errors import BadData
+from .idle import idle_columns
 from .sources import Opened
 from .tables import InfiniteNumber, Parsed, TableReader, guess_kind, plan
 
@@ -12,8 +13,8 @@ SAMPLE = 1000
 """Number of rows used to decide whether a column of text holds words or categories."""
 
 
-def _kind(column: Any, name: str) -> str:
-    """The kind of a column, from its type, and for text from its first values."""
+def _kind(column: Any) -> str:
+    """The kind of a column, from its type, and for text from its first values; the type itself if it is none of these."""
     from pyarrow import types
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
@@ -26,16 +27,14 @@ def _kind(column: Any, name: str) -> str:
         return "category" if text == "number" else text
     if types.is_list(kind) and (types.is_string(kind.value_type) or types.is_large_string(kind.value_type)):
         return "words"
-    raise BadData(
-        f"A column must hold numbers, text or lists of text; {name!r} holds {column.type}. Drop it or convert it first."
-    )
+    return str(column.type)
 
 
 class ParquetReader(TableReader):
     """Reader of Parquet files."""
 
-    def __init__(self, encoder: Encoder, names: list[str], batch_bytes: int) -> None:
-        super().__init__(encoder, names)
+    def __init__(self, encoder: Encoder, names: list[str], batch_bytes: int, labelled: bool = True) -> None:
+        super().__init__(encoder, names, labelled)
         self.batch_bytes = batch_bytes
         self.wanted = [*encoder.columns, *([str(encoder.label)] if self.has_label else [])]
 
@@ -59,9 +58,16 @@ class ParquetReader(TableReader):
                 raise BadData(
                     "A file must hold at least one example; this one has none. Check that it was written completely."
                 )
-            kinds = {name: _kind(column, name) for name, column in zip(names, first.columns)}
-            encoder = plan(kinds, label, types, labelled, **options)
-        return cls(encoder, names, batch_bytes)
+            kinds = {name: _kind(column) for name, column in zip(names, first.columns)}
+            samples = {
+                name: ["" if value is None else str(value) for value in column.to_pylist()]
+                for name, column in zip(names, first.columns)
+                if kinds[name] in KINDS
+            }
+            complete = file.metadata.num_rows <= SAMPLE
+            encoder = plan(kinds, label, types, labelled, idle=idle_columns(samples, kinds, None, complete), **options)
+            return cls(encoder, names, batch_bytes)
+        return cls(encoder, names, batch_bytes, labelled)
 
     def work(self, source: Opened) -> Iterator[Any]:
         """Record batches of approximately the size of a block."""
@@ -83,10 +89,16 @@ class ParquetReader(TableReader):
     def parse(self, unit: Any) -> Parsed:
         """Cast the columns to numbers and text, then encode them."""
         import pyarrow as pa
+        import pyarrow.compute
 
         encoder, columns = self.encoder, {}
         for name in self.wanted:
             column = unit.column(name)
+            if name == encoder.label and isinstance(column, pa.ListArray | pa.LargeListArray):
+                raise BadData(
+                    f"The label {name!r} must be one text or number; got a list. Choose one class for each row, or name another "
+                    "column with --label."
+                )
             numeric = encoder.columns.get(name, encoder.label_kind) == "number"
             try:
                 columns[name] = _cast(column, numeric)
@@ -95,6 +107,10 @@ class ParquetReader(TableReader):
                     f"Column {name!r} cannot be read as {'numbers' if numeric else 'text'}: {str(error).rstrip('.')}. Set "
                     "its type."
                 ) from None
+        if self.has_label and encoder.na and encoder.label_kind != "number":
+            labels = columns[str(encoder.label)]
+            named = pa.compute.is_in(labels, pa.array(encoder.na, labels.type))
+            columns[str(encoder.label)] = pa.compute.if_else(named, None, labels)
         try:
             return self.encode(columns, unit.num_rows, unit.num_rows)
         except InfiniteNumber as bad:

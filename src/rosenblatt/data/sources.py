@@ -1,9 +1,11 @@
-"""Input bytes from paths, globs, standard input, gzip and zstd, split into blocks of whole lines."""
+"""Input bytes from paths, globs, standard input and compressed files, split into blocks of whole lines."""
 
+import bz2
 import contextlib
 import glob
 import gzip
 import io
+import lzma
 import os
 import select
 import sys
@@ -24,7 +26,18 @@ from .errors import BadData
 LINE_LIMIT = 1 << 26
 """Maximum number of bytes of a line of text (64 MiB), which bounds the memory for any file."""
 
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+COMPRESSIONS = (".gz", ".zst", ".zstd", ".bz2", ".xz")
+
+_OTHER = {
+    b"PK\x03\x04": "A zip archive, which spreadsheets are too, cannot be read; give the files in it, for instance with "
+    "unzip -p a.zip | rosenblatt …, or save a spreadsheet as CSV.",
+    b"ARROW1": "An Arrow or Feather file cannot be read; CSV, TSV, Parquet, JSON lines, svmlight and VW text can. Write it as "
+    "Parquet.",
+    b"\xff\xfe": "Text must be UTF-8; this is UTF-16. Convert it: iconv -f utf-16 -t utf-8.",
+    b"\xfe\xff": "Text must be UTF-8; this is UTF-16. Convert it: iconv -f utf-16 -t utf-8.",
+    b"7z\xbc\xaf": "A 7z archive cannot be read; gzip, zstd, bzip2 and xz can. Extract the files first.",
+}
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 HEAD = 1 << 18
@@ -92,6 +105,12 @@ def _check(name: str) -> None:
         raise BadData("The file must be readable; this account has no permission to read it. Change its mode.", name)
 
 
+def _standard_input() -> Any:
+    """Standard input as bytes, of which the first can be looked at."""
+    raw: Any = sys.stdin.buffer
+    return raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+
+
 class Opened:
     """An open file: `readinto` reads decompressed bytes, `position` is the number of bytes read so far.
 
@@ -107,13 +126,13 @@ class Opened:
         self.name = name
         self.span = span
         try:
-            raw: Any = sys.stdin.buffer if name == "-" else Path(name).open("rb")  # noqa: SIM115 - see close()
+            raw: Any = _standard_input() if name == "-" else Path(name).open("rb")  # noqa: SIM115 - see close()
         except OSError as error:
             raise BadData(f"The file cannot be opened: {error.strerror}. Check the path and its mode.", name) from None
         self._raw = raw
         self.size: int | None = None if name == "-" else os.fstat(self._raw.fileno()).st_size
-        self._magic = self._raw.peek(4)[:4]
-        self.compression = {GZIP: "gzip"}.get(self._magic[:2]) or {ZSTD: "zstd"}.get(self._magic)
+        self._magic = self._raw.peek(8)[:8]
+        self.compression = next((name for magic, name in _MAGIC.items() if self._magic.startswith(magic)), None)
         self._head: bytes | None = None
         self._left = b""
         self._copy: io.BytesIO | None = None
@@ -121,6 +140,10 @@ class Opened:
         self._readinto: Callable[[memoryview], int] = self._raw.readinto
         if self.compression == "gzip":
             self._readinto = gzip.GzipFile(fileobj=self._raw).readinto
+        elif self.compression == "bzip2":
+            self._readinto = bz2.BZ2File(self._raw).readinto
+        elif self.compression == "xz":
+            self._readinto = lzma.LZMAFile(self._raw).readinto
         elif self.compression == "zstd":
             import pyarrow as pa
 
@@ -139,7 +162,18 @@ class Opened:
     @property
     def parquet(self) -> bool:
         """Whether the file begins with the magic bytes of Parquet."""
-        return bool(self._magic == b"PAR1")
+        return bool(self._magic.startswith(b"PAR1"))
+
+    def refuse_other_formats(self) -> None:
+        """Raise an error if the file begins like one of a format that cannot be read."""
+        for magic, advice in _OTHER.items():
+            if self._magic.startswith(magic):
+                raise BadData(advice, self.name)
+
+    @property
+    def head_is_all(self) -> bool:
+        """Whether `head` gave the whole file."""
+        return not self.live and len(self.head()) < HEAD and len(self._head or b"") < HEAD
 
     def head(self) -> bytes:
         """The first bytes, up to 256 KiB of whole lines; they will be read again."""
@@ -176,9 +210,10 @@ class Opened:
             return self._readinto(view)
         except EOFError:
             raise BadData(
-                "The gzip file must be complete; it ends in the middle. Copy or download it again.", self.name
+                f"The {self.compression} file must be complete; it ends in the middle. Copy or download it again.",
+                self.name,
             ) from None
-        except (OSError, zlib.error) as error:
+        except (OSError, zlib.error, lzma.LZMAError) as error:
             raise BadData(
                 f"The file cannot be read completely: {error}. Copy or download it again.", self.name
             ) from None

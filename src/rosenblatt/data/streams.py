@@ -1,9 +1,12 @@
 """Files as streams of batches."""
 
+import math
 import os
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock, Semaphore, Thread
 from typing import Any, TypeVar
@@ -15,7 +18,7 @@ from rosenblatt.engine.conventions import CSR
 from .batch import Batch, compact, join
 from .encoder import Encoder
 from .errors import BadData
-from .formats import Reader, find_format, make_reader
+from .formats import Reader, find_format, format_by_name, make_reader
 from .sources import Buffers, Opened, expand
 from .spans import lines_before
 
@@ -41,6 +44,8 @@ class Stream:
         The encoder that turns records into features.
     format : {"svmlight", "csv", "tsv", "parquet", "vw", "jsonl"}
         The detected or given format.
+    holds : bool
+        Whether more batches have been read than given.
     bytes_read, bytes_total : int, int or None
         Bytes of the files on disk read in the current pass, and in total; the total is None for standard input.
     """
@@ -53,6 +58,7 @@ class Stream:
         reader: Reader,
         threads: int,
         span: tuple[int, int] | None = None,
+        ahead: float = 0,
     ) -> None:
         self.names = names
         self.span = span
@@ -64,6 +70,8 @@ class Stream:
         self._threads = threads
         self._first = first
         self._passes = 0
+        self._ahead = ahead
+        self.holds = False
 
     @property
     def labels(self) -> list[Any]:
@@ -82,33 +90,73 @@ class Stream:
         return self._batches()
 
     def _batches(self) -> Iterator[Batch]:
-        done, seen = 0, False
-        for name in self.names:
-            source, self._first = self._first or Opened(name, self.span), None
-            line = 1
-            try:
-                threads = 1 if source.live else self._threads  # reading ahead would delay examples that have arrived
-                for parsed in _in_order(self._reader.work(source), self._reader.parse, threads):
-                    batch = self._reader.finish(parsed, line)
-                    line += parsed.lines
-                    # The position may be temporarily wrong while a thread is reading.
-                    self.bytes_read = max(self.bytes_read, done + source.position())
-                    if batch.size:
-                        seen = True
-                        yield batch
-            except BadData as error:
-                relative = 1 if error.line is None and error.path is None else error.line
-                before = 0 if relative is None or self.span is None else lines_before(name, self.span[0])
-                raise BadData(error.message, name, None if relative is None else before + line + relative - 1) from None
-            finally:
-                source.close()
-            done += source.size or 0
+        seen = False
+        for parsed, name, line in self._counted():
+            with self._placed(name, line):
+                batch = self._reader.finish(parsed, line)
+            if batch.size:
+                seen = True
+                yield batch
         if not seen and self.span is None:
             raise BadData(
                 "A file must hold at least one example; this one has none. Check that it was written completely.",
                 self.names[0],
             )
         self.encoder.learned_moments = True
+
+    def _counted(self) -> Iterator[tuple[Any, str, int]]:
+        """The parsed units; the first ones, up to `ahead` bytes, when the running moments have all of them."""
+        encoder, units = self.encoder, self._parsed()
+        stopped: KeyboardInterrupt | None = None
+        if encoder.moments is not None and not encoder.learned_moments and not encoder.frozen and self._ahead:
+            kept, size = deque[tuple[Any, str, int]](), 0
+            reader: Any = self._reader
+            try:
+                for parsed, name, line in units:
+                    kept.append((reader.count(parsed), name, line))
+                    size += parsed.size
+                    if size > self._ahead:
+                        break
+            except KeyboardInterrupt as error:  # a live source has no more for now; what it has given still counts
+                stopped = error
+            while kept:
+                self.holds = len(kept) > 1
+                yield kept.popleft()
+        if stopped is not None:
+            raise stopped
+        yield from units
+
+    def _parsed(self) -> Iterator[tuple[Any, str, int]]:
+        """The parsed units of all files, each with its file and first line."""
+        done = 0
+        for name in self.names:
+            source, self._first = self._first or Opened(name, self.span), None
+            line = 1
+            try:
+                threads = 1 if source.live else self._threads  # reading ahead would delay examples that have arrived
+                units = _in_order(self._reader.work(source), self._reader.parse, threads)
+                while True:
+                    with self._placed(name, line):
+                        parsed = next(units, None)
+                    if parsed is None:
+                        break
+                    yield parsed, name, line
+                    line += parsed.lines
+                    # The position may be temporarily wrong while a thread is reading.
+                    self.bytes_read = max(self.bytes_read, done + source.position())
+            finally:
+                source.close()
+            done += source.size or 0
+
+    @contextmanager
+    def _placed(self, name: str, line: int) -> Iterator[None]:
+        """Add the file and the line to errors of a unit that begins at this line."""
+        try:
+            yield
+        except BadData as error:
+            relative = 1 if error.line is None and error.path is None else error.line
+            before = 0 if relative is None or self.span is None else lines_before(name, self.span[0])
+            raise BadData(error.message, name, None if relative is None else before + line + relative - 1) from None
 
     def describe(self) -> str:
         """A printable summary of the format, the label and the kinds of the columns."""
@@ -118,6 +166,10 @@ class Stream:
             kind: [name for name, k in encoder.columns.items() if k == kind] for kind in ("number", "category", "words")
         }
         lines += [f"{kind:8} {', '.join(names)}" for kind, names in kinds.items() if names]
+        if encoder.left_out:
+            lines.append(f"left out {'; '.join(f'{name} ({reason})' for name, reason in encoder.left_out.items())}")
+            kept = f"--types {next(iter(encoder.left_out))}=number"
+            lines.append(f"         To use one all the same, give its type: {kept}")
         if encoder.interactions:
             lines.append(f"products {', '.join(f'{a}*{b}' for a, b in encoder.interactions)}")
         if encoder.bits is not None:
@@ -197,8 +249,11 @@ def open_stream(
     bits: int | None = None,
     types: Mapping[str, str] | None = None,
     interactions: Sequence[tuple[str, str]] = (),
-    standardize: bool = False,
+    standardize: bool | None = False,
     one_based: bool | None = None,
+    na: Sequence[str] = (),
+    word_weights: str = "counts",
+    ahead: float = 0,
     encoder: Encoder | None = None,
     batch_bytes: int = BATCH_BYTES,
     threads: int | None = None,
@@ -210,11 +265,11 @@ def open_stream(
     Parameters
     ----------
     paths : path, or sequence of paths
-        Files or glob patterns, read in order as one; "-" is standard input. gzip and zstd are detected automatically.
+        Files or glob patterns, read in order as one; "-" is standard input. gzip, zstd, bzip2 and xz are detected automatically.
     format : {"svmlight", "csv", "tsv", "parquet", "vw", "jsonl"} or None, default=None
         None detects it by name and content.
     label : str, int or None, default=None
-        The label column, by name or by number from 0. None for the column named label, target, class or y, else the last one. In
+        The label column, by name or by number from 0. None for the column named label, else target, class or y, else the last one. In
         svmlight and VW text the label always comes first.
     header : bool or None, default=None
         Whether the first row of CSV contains column names; None detects it. Without names, columns are named 0, 1, ….
@@ -224,11 +279,19 @@ def open_stream(
         Kinds of columns that should not be guessed; "ignore" leaves a column out.
     interactions : sequence of (str, str), default=()
         Pairs of columns (VW text: namespaces) whose features are multiplied.
-    standardize : bool, default=False
-        Whether to scale numbers to mean 0 and standard deviation 1, by running moments.
+    standardize : bool or None, default=False
+        Whether to scale the numbers of a table to mean 0 and standard deviation 1. None does so for tables only; for other
+        formats True is an error.
     one_based : bool or None, default=None
         Whether svmlight text counts features from 1, so that a 0 is an error and the first column is 1. None keeps the numbers as
         written.
+    na : sequence of str, default=()
+        Further texts that mean a missing value, also in the label, where otherwise only an empty field is missing.
+    word_weights : {"counts", "log"}, default="counts"
+        The values of words: how often each occurs; or 1 + log of that, with the words of a row scaled to length 1.
+    ahead : float, default=0
+        With `standardize`, the number of bytes to keep before the first batch, so that these rows are scaled by the mean and
+        deviation of all of them. Later rows, and with 0 all of them, are scaled by those of the rows up to each.
     encoder : Encoder or None, default=None
         The encoder of an earlier file, to give the same columns the same features.
     batch_bytes : int, default=1 MiB
@@ -252,17 +315,25 @@ def open_stream(
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     first = Opened(names[0])
     try:
-        found = find_format(first, names[0], format)
+        found = find_format(first, names[0], format, encoder)
+        for other in names[1:]:
+            if format is None and format_by_name(other) not in (None, found):
+                raise BadData(
+                    f"All files must have the same format; the first is {found}, this one is {format_by_name(other)}. Convert it, "
+                    "or give --format.",
+                    other,
+                )
         reader = make_reader(
             first, found, Buffers(batch_bytes), encoder,
             label=label, header=header, types=types, labelled=labelled, one_based=one_based,
-            bits=bits, interactions=interactions, standardize=standardize,
+            bits=bits, interactions=interactions, standardize=standardize, na=na, word_weights=word_weights,
         )  # fmt: skip
+        reader.encoder.format = reader.encoder.format or found
     except BadData as error:
         raise BadData(error.message, error.path or names[0], error.line) from None
     finally:
         first.close()
-    return Stream(names, first if names[0] == "-" else None, found, reader, max(1, threads), span)
+    return Stream(names, first if names[0] == "-" else None, found, reader, max(1, threads), span, ahead)
 
 
 def _as_array(labels: list[Any], codes: Any) -> Any:
@@ -272,6 +343,14 @@ def _as_array(labels: list[Any], codes: Any) -> Any:
         chosen[: len(labels)] = labels
         return chosen[codes]
     return np.asarray(labels)[codes]
+
+
+def _warn_of_left_out(source: Stream) -> None:
+    if source.encoder.left_out:
+        listed = "; ".join(f"{name!r} {reason}" for name, reason in source.encoder.left_out.items())
+        warnings.warn(
+            f"Columns that say nothing were left out: {listed}. To use one, name its type in `types`.", stacklevel=3
+        )
 
 
 def read(path: Paths, **options: Any) -> tuple[Any, Any]:
@@ -294,7 +373,8 @@ def read(path: Paths, **options: Any) -> tuple[Any, Any]:
     """
     from scipy.sparse import csr_array
 
-    source = open_stream(path, **options)
+    source = open_stream(path, **{"ahead": math.inf, **options})
+    _warn_of_left_out(source)
     whole = join([compact(batch) for batch in source])
     y = _as_array(source.labels, whole.codes)
     if not isinstance(whole.rows, CSR):
@@ -328,6 +408,7 @@ def stream(path: Paths, **options: Any) -> Iterator[tuple[Any, Any]]:
     from scipy.sparse import csr_array
 
     source = open_stream(path, **options)
+    _warn_of_left_out(source)
     for batch in source:
         y = _as_array(source.labels, batch.codes)
         if isinstance(batch.rows, CSR):

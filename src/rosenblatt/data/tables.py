@@ -1,7 +1,7 @@
 """Common parts of CSV, Parquet and JSON lines: columns of numbers, categories and words, and a label column."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,8 @@ from .errors import BadData
 from .labels import NumberLabels, TextLabels
 
 LABEL_NAMES = ("label", "target", "class", "y")
+"""Usual names of the label column; an earlier one is preferred."""
+
 MISSING = ["", "NA", "N/A", "NaN", "nan", "na", "n/a", "null", "NULL", "None", "none", "?"]
 """Representations of a missing value; such a number or category has no feature."""
 
@@ -24,9 +26,9 @@ INFINITE = re.compile(r"\s*[+-]?inf(inity)?\s*\Z", re.IGNORECASE)
 """Infinity is not allowed in a column of numbers, but does not make it a column of categories."""
 
 
-def guess_kind(values: Sequence[str]) -> str:
+def guess_kind(values: Sequence[str], missing: Collection[str] = MISSING) -> str:
     """Guess the kind of a column from its first values: number if all are, words if most have several, else category."""
-    present = [value for value in values if value.strip() not in MISSING]
+    present = [value for value in values if value.strip() not in missing]
     if not present:
         return "category"
     finite = [value for value in present if not INFINITE.match(value)]
@@ -40,7 +42,7 @@ def guess_kind(values: Sequence[str]) -> str:
 def choose_label(names: Sequence[str], label: str | int | None, labelled: bool) -> str | None:
     """The label column: by name, by number from 0, or for None the one with a usual name, else the last."""
     if label is None:
-        named = [name for name in names if name.strip().lower() in LABEL_NAMES]
+        named = [name for usual in LABEL_NAMES for name in names if name.strip().lower() == usual]
         return named[0] if named else (names[-1] if labelled and names else None)
     if label in names:
         return str(label)
@@ -63,9 +65,16 @@ def plan(
     label: str | int | None,
     types: Mapping[str, str] | None,
     labelled: bool,
+    *,
+    label_kinds: Mapping[str, str] | None = None,
+    idle: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Encoder:
-    """Create an encoder for a table with the detected kinds of columns, some of which `types` may replace."""
+    """Create an encoder for a table with the detected kinds of columns, some of which `types` may replace.
+
+    `label_kinds` has the kind of each column if it is the label, where only empty fields are missing. `idle` has columns to leave
+    out, unless `types` names them, and the reasons.
+    """
     chosen = dict(kinds)
     for name, kind in (types or {}).items():
         if str(name) not in chosen:
@@ -77,14 +86,31 @@ def plan(
         chosen[str(name)] = kind
     used = [name for name, kind in chosen.items() if kind != "ignore"]
     column = choose_label(list(kinds) if label is not None else used, label, labelled)
-    label_kind = None if column is None else ("number" if chosen.pop(column) == "number" else "category")
+    label_kind = None
+    if column is not None:
+        kind = chosen.pop(column)
+        if column not in (types or {}):
+            kind = (label_kinds or kinds)[column]
+        label_kind = "number" if kind == "number" else "category"
     chosen = {name: kind for name, kind in chosen.items() if kind != "ignore"}
+    given = {str(name) for name in types or {}}
+    left_out = {name: reason for name, reason in (idle or {}).items() if name in chosen and name not in given}
+    if len(left_out) == len(chosen):
+        left_out = {}
+    chosen = {name: kind for name, kind in chosen.items() if name not in left_out}
+    for name, kind in chosen.items():
+        if kind not in KINDS:
+            raise BadData(
+                f"A column must hold numbers, text or lists of text; {name!r} holds {kind}. Leave it out (--types {name}=ignore), "
+                "or convert it first."
+            )
     if not chosen:
         raise BadData(
             "A table must have a column besides the label; this one has none. Check the delimiter and the format."
         )
     encoder = Encoder("table", columns=chosen, label=column, **options)
     encoder.label_kind = label_kind
+    encoder.left_out = left_out
     return encoder
 
 
@@ -97,6 +123,12 @@ class Parsed(NamedTuple):
     labels: Any
     lines: int
     tokens: Tokens | None = None
+    counted: bool = False  # whether the running moments have the numbers already
+
+    @property
+    def size(self) -> int:
+        """Number of bytes in memory."""
+        return int(self.numbers.nbytes + sum(data.nbytes + ends.nbytes for data, ends in self.texts.values()))
 
 
 class TableReader:
@@ -108,13 +140,15 @@ class TableReader:
         The plan of the columns.
     names : list of str
         The columns of the file, in order.
+    labelled : bool, default=True
+        Whether to read the label column if there is one.
     """
 
-    def __init__(self, encoder: Encoder, names: Sequence[str]) -> None:
+    def __init__(self, encoder: Encoder, names: Sequence[str], labelled: bool = True) -> None:
         self.encoder = encoder
         self.names = list(names)
         self.labels: Any = NumberLabels() if encoder.label_kind == "number" else TextLabels()
-        self.has_label = encoder.label is not None and encoder.label in self.names
+        self.has_label = labelled and encoder.label is not None and encoder.label in self.names
         self.check_columns(self.names)
 
     def check_columns(self, names: Sequence[str]) -> None:
@@ -158,11 +192,18 @@ class TableReader:
         """Encode the columns as features, adding new ones."""
         encoder = self.encoder
         if encoder.moments is not None:
-            encoder.moments.standardize(parsed.numbers, not encoder.frozen and not encoder.learned_moments)
+            learn = not (encoder.frozen or encoder.learned_moments or parsed.counted)
+            encoder.moments.standardize(parsed.numbers, learn)
         if encoder.dense:
             return parsed._replace(rows=np.nan_to_num(parsed.numbers, copy=False))
         tokens = parsed.tokens or encoder.tokens_of(parsed.numbers, parsed.texts)
         return parsed._replace(rows=encoder.rows_of(tokens, parsed.numbers.shape[0]))
+
+    def count(self, parsed: Parsed) -> Parsed:
+        """Add rows that will be finished later to the running moments."""
+        assert self.encoder.moments is not None
+        self.encoder.moments.standardize(parsed.numbers.copy(), True)
+        return parsed._replace(counted=True)
 
     def finish(self, parsed: Parsed, first_line: int) -> Batch:
         """Update the running moments and number new features and labels; called for the batches in order."""

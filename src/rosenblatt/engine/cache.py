@@ -14,9 +14,12 @@ from pathlib import Path
 
 
 def hash_sources() -> str:
-    """A short hash of the sources of the engine."""
+    """A short hash of the sources that machine code is made from: of the engine, and of what builds its library."""
+    engine = Path(__file__).parent
+    sources = [path for path in engine.rglob("*.py") if path.name not in ("cache.py", "native.py")]  # nothing compiled
+    sources += [path for path in engine.with_name("aot").iterdir() if path.suffix in (".py", ".c")]
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    for path in sorted(sources):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

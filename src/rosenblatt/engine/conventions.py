@@ -45,3 +45,23 @@ class OnZero(IntEnum):
     UPDATE = UPDATE
     POSITIVE = POSITIVE
     KEEP = KEEP
+
+
+class Chain(IntEnum):
+    """What the feature of a sequence is about: the previous tag, a name given by the user, or from this number on a template."""
+
+    TRANSITION = 1
+    GIVEN = 2
+    TEMPLATES = 3
+
+
+class Shaping(IntEnum):
+    """What a template takes of a string."""
+
+    WHOLE = 0
+    PREFIX = 1
+    SUFFIX = 2
+    SHAPE = 3
+    DIGIT = 4
+    HYPHEN = 5
+    UPPER = 6

@@ -26,6 +26,7 @@ from .native import LIBRARY
 TOKENS = "Tokens(i1i1q1i1Q1d1B1q1)"
 _TASK, _SLOTS = "(d2q1d1qq)", "(q1d2qq)"
 _ROWS = "(d1I1q1q1?)"
+_FEATURES, _WORK = "(q1i1d1i1)", "(d2d2d2)"
 
 KINDS = ("Additive", "Scaled", "Diagonal", "Full", "Committee")
 
@@ -47,9 +48,9 @@ ENTRIES: dict[str, tuple[str, str]] = {
     "vote_many": ("readouts", "d2 q1 d2 d1 d ? d2 d2"),
     "add_difference": ("mixing", "d1 d V1 V1"),
     "collect": ("mixing", "d1 d V1 V1 d1 d d1"),
-    "add_packed": ("mixing", "d1 q1 d1"),
-    "add_words": ("text.tokens", f"B1 O1 B1 q {TOKENS}"),
-    "add_categories": ("text.tokens", f"B1 O1 B1 q {TOKENS}"),
+    "add_packed": ("mixing", "d1 O1 d1"),
+    "add_words": ("text.tokens", f"B1 i1 B1 q {TOKENS}"),
+    "add_categories": ("text.tokens", f"B1 i1 B1 q {TOKENS}"),
     "add_numbers": ("text.tokens", f"d1 B1 q {TOKENS}"),
     "room_to_cross": ("text.tokens", f"{TOKENS} q1 q1 q q ?"),
     "cross": ("text.tokens", f"{TOKENS} q1 q1 q q ? {TOKENS}"),
@@ -73,6 +74,18 @@ ENTRIES: dict[str, tuple[str, str]] = {
     "lowest": ("separation", f"{_ROWS} d2"),
     "combine": ("separation", f"{_ROWS} q1 q d1 d2"),
     "take_in": ("separation", f"{_ROWS} d q1 q d2 (d2d2)"),
+    "fill_slots": ("sequences", "Q1 Q2 q"),
+    "find_rows": ("sequences", "Q1 Q2 Q2 q i1"),
+    "tag_sentences": ("sequences", f"(d2d2) d q i1 q1 {_FEATURES} i1 {_WORK}"),
+    "score_tokens": ("sequences", f"(d2d2) d q i1 {_FEATURES} q {_WORK}"),
+    "sentence_margins": ("sequences", f"(d2d2) d q i1 q1 {_FEATURES} i1 d1 {_WORK}"),
+    "learn_sentences": (
+        "sequences",
+        f"(d2d2d2) (Q1Q2i1) q1 d1 (qd1?) q1 {_FEATURES} Q2 i1 q1 q i1 {_WORK} (i1i1d2)",
+    ),
+    "number_strings": ("text.templates", "B1 q Q1 q2 i1"),
+    "shape_strings": ("text.templates", "B1 q2 q q q B1 (Q1q1B1) q1 ? B1 i2 q"),
+    "extract": ("text.templates", "q2 q1 q1 i2 i2 q i2 (Q1Q2) q1 ? q1 i1 q"),
     "settle": ("separation", f"{_ROWS} d ? d q1 d1 q d2 (d2d2) d2"),
 }
 """Functions by name: the module of the engine that defines each, and its signature."""

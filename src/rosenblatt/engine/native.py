@@ -15,6 +15,7 @@ import importlib.util
 import os
 import sys
 import warnings
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,8 +79,17 @@ def _types(value: Any) -> str:
     return f"{value.dtype}{list(value.shape)}" if hasattr(value, "dtype") else type(value).__name__
 
 
+def seal(content: bytes) -> bytes:
+    """What follows the content of a library file on Linux, which would end a process that loads an incomplete one."""
+    return b"rosenblatt" + zlib.crc32(content).to_bytes(4, "little")
+
+
 def load_file(path: Path) -> Any:
     """Load a library from a file."""
+    if sys.platform == "linux":
+        content = path.read_bytes()
+        if content[-14:] != seal(content[:-14]):
+            raise ImportError("the file is damaged")
     loader = importlib.machinery.ExtensionFileLoader(NAME, str(path))
     specification = importlib.util.spec_from_file_location(NAME, path, loader=loader)
     assert specification is not None
@@ -117,8 +127,15 @@ def _load() -> Library:
         if strict:
             raise ImportError("ROSENBLATT_STRICT=1 needs a compiled library; make one with: python -m rosenblatt.aot")
         return Library()
+    shipped = path.parent == Path(__file__).parent
     try:
-        return Library(load_file(path), strict, shipped=path.parent == Path(__file__).parent)
+        module = load_file(path)
+        if not shipped:
+            from .cache import SOURCES
+
+            if module.sources != SOURCES:
+                raise ImportError("it was made from other sources")
+        return Library(module, strict, shipped)
     except (ImportError, OSError) as error:
         if strict:
             raise

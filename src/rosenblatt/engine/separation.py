@@ -14,26 +14,18 @@ import numpy as np
 from numba import njit
 
 from rosenblatt.engine.jit import NOGIL, compiled
-
-# Sums may be reordered for speed, since the results are checked exactly afterwards.
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
+from rosenblatt.engine.rows import dot
 
 
-@njit(**NOGIL, fastmath=_FAST)
+@njit(**NOGIL)
 def _dot(values, indices, start, stop, block):
     """Inner product of an example and one block of weights."""
-    total = 0.0
     if indices.size == 0:
-        row = values[start:stop]
-        for k in range(row.size):
-            total += row[k] * block[k]
-    else:
-        for k in range(start, stop):
-            total += values[k] * block[indices[k]]
-    return total
+        return dot(block, (values[start:stop],))
+    return dot(block, (indices[start:stop], values[start:stop]))
 
 
-@njit(**NOGIL, fastmath=_FAST)
+@njit(**NOGIL)
 def _add(values, indices, start, stop, factor, block):
     """Add a multiple of an example to one block of weights."""
     if indices.size == 0:
@@ -132,7 +124,7 @@ def combine(rows, corral, size, weights, w):
             _add(values, indices, starts[i], starts[i + 1], sign * weights[k], w[block])
 
 
-@njit(**NOGIL, fastmath=_FAST)
+@njit(**NOGIL)
 def _solve_transposed(factor, size, right):
     """Solve Rᵀy = right in place, R being upper triangular."""
     for i in range(size):
@@ -143,19 +135,16 @@ def _solve_transposed(factor, size, right):
             rest[j] -= row[j] * value
 
 
-@njit(**NOGIL, fastmath=_FAST)
+@njit(**NOGIL)
 def _solve(factor, size, right):
     """Solve Ry = right in place, R being upper triangular."""
     for k in range(size):
         i = size - 1 - k
         row, rest = factor[i, i + 1 : size], right[i + 1 : size]
-        total = right[i]
-        for j in range(row.size):
-            total -= row[j] * rest[j]
-        right[i] = total / factor[i, i]
+        right[i] = (right[i] - dot(rest, (row,))) / factor[i, i]
 
 
-@njit(**NOGIL, fastmath=_FAST)
+@njit(**NOGIL)
 def _drop_column(factor, size, position):
     """Update R after one column of the matrix is removed: shift, then rotate the subdiagonal to zero."""
     for i in range(size):
@@ -171,7 +160,7 @@ def _drop_column(factor, size, position):
             factor[i + 1, j] = cosine * lower - sine * upper
 
 
-@njit(**NOGIL, fastmath=_FAST)
+@njit(**NOGIL)
 def _subtract(w, other):
     """Subtract in place; return the squared length of the difference."""
     square = 0.0
@@ -179,7 +168,7 @@ def _subtract(w, other):
         line, its = w[c], other[c]
         for k in range(line.size):
             line[k] -= its[k]
-            square += line[k] * line[k]
+        square += dot(line, (line,))
     return square
 
 

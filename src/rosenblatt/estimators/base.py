@@ -19,6 +19,7 @@ from rosenblatt.model.rule import Rule
 from rosenblatt.model.scores import ordered, positive_first, predicted_classes
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, smallest_margin, train
+from rosenblatt.training.one_vs_rest import train_classes
 from rosenblatt.training.schedule import Schedule, VisitingOrder, random_state
 
 from .bases import bases
@@ -228,7 +229,7 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
                 f"The labels of {type(self).__name__} must hold at least 2 classes; got 1 class, {classes.tolist()[0]!r}. "
                 "Check that y is the label column, or use partial_fit for a stream whose classes come one by one."
             )
-        if positive_first(classes, self.positive):
+        if positive_first(classes, self.positive, type(self).__name__):
             classes, codes = classes[::-1], 1 - codes
         table = Table(X)
         factors = None
@@ -240,35 +241,53 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         self._start(model, coef_init, intercept_init)
         self._check_can_move(model)
         block = Block(table, codes, weight, whole=True)
-        history = self._train(model, self._passes(model, block), History(), _line_of_epoch if self.verbose else None)
+        history = self._run(model, block)
         self._name_features(model)
         self._finish(model, history, smallest_margin(model, [block]), verify=(X, labels))
         if history.stopped == "epochs" and getattr(self, "tol", None) is not None:
             warn_of_last_epoch(self, stacklevel=4)
 
-    def _passes(self, model: Model, block: Block) -> BlockPasses:
-        """The epochs of `fit` over one block; `early_stopping` holds out some of its examples."""
-        schedule, seed, held_out = Schedule.of(self, seed=0, holdout=0.0), getattr(self, "random_state", 0), None
-        if getattr(self, "early_stopping", False):
-            seed = random_state(seed)
-            held_out = np.zeros(len(block.codes), bool)
-            held_out[self._split(block.codes, seed)] = True
-        order = VisitingOrder(schedule.shuffle, seed)
-        return BlockPasses(model, lambda: (block,), order, schedule, held_out=held_out)
+    def _run(self, model: Model, block: Block) -> History:
+        """Run the epochs of `fit`; one-vs-rest runs those of each class for itself."""
+        schedule, seed = Schedule.of(self, seed=0, holdout=0.0), getattr(self, "random_state", 0)
+        held_out = self._held_out(block.codes) if getattr(self, "early_stopping", False) else None
+        if not self._is_one_vs_rest(model):
+            passes = BlockPasses(
+                model, lambda: (block,), VisitingOrder(schedule.shuffle, seed), schedule, held_out=held_out
+            )
+            return self._train(model, passes, History(), _line_of_epoch if self.verbose else None)
+        # As in scikit-learn, each class has a seed of its own, drawn before the first class is trained.
+        seeds = random_state(seed).randint(np.iinfo(np.int32).max, size=len(model.classes)).tolist()
+
+        def passes_of(k: int, part: Model, own: Block) -> BlockPasses:
+            return BlockPasses(
+                part, lambda: (own,), VisitingOrder(schedule.shuffle, seeds[k]), schedule, held_out=held_out
+            )
+
+        def line(k: int, history: History) -> None:
+            _line_of_epoch(history, f"class {model.classes[k]!r}, ")
+
+        return train_classes(model, block, passes_of, jobs=self._threads(), on_epoch=line if self.verbose else None)
+
+    def _is_one_vs_rest(self, model: Model) -> bool:
+        """Whether `fit` trains each class for itself: not if a learner does more than online passes over all classes."""
+        separate = self.multiclass == "ovr" and len(model.classes) > 2
+        return separate and type(self)._train is LinearClassifier._train
 
     def _train(
         self, model: Model, passes: BlockPasses, history: History, on_epoch: Callable[[History], None] | None = None
     ) -> History:
-        """Run the epochs. Learners override this if they do more than online passes."""
+        """Run the epochs over all classes together. Learners override this if they do more than online passes."""
         return train(model, passes, history, on_epoch=on_epoch)
 
-    def _split(self, y: Codes, rng: np.random.RandomState) -> Codes:
-        """Numbers of the examples to hold out: `validation_fraction` of each class."""
+    def _held_out(self, y: Codes) -> NDArray[np.bool_]:
+        """The examples to hold out: `validation_fraction` of each class; those that scikit-learn holds out for this seed."""
         from sklearn.model_selection import StratifiedShuffleSplit
 
-        splitter = StratifiedShuffleSplit(1, test_size=self.validation_fraction, random_state=rng.randint(2**31 - 1))
-        held_out: Codes = next(splitter.split(np.zeros((len(y), 1)), y))[1]
-        return held_out
+        splitter = StratifiedShuffleSplit(1, test_size=self.validation_fraction, random_state=self.random_state)
+        chosen = np.zeros(len(y), bool)
+        chosen[next(splitter.split(np.zeros((len(y), 1)), y))[1]] = True
+        return chosen
 
     def _start(self, model: Model, coef_init: Any, intercept_init: Any) -> None:
         """Set the starting weights: the given ones, or those of the last fit with `warm_start`."""
@@ -365,8 +384,8 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         model = self._new_model(table.shape[1], table.dtype) if first else self.model_
         if first:
             if classes is not None:
-                model.add_class(*ordered(np.unique(np.asarray(classes)).tolist(), self.positive))
-            self._check_positive_of_stream(model)
+                model.add_class(*ordered(np.unique(classes).tolist(), self.positive, type(self).__name__))
+            self._check_positive_of_stream(len(model.classes))
             self._check_can_move(model)
         names = distinct.tolist()
         of_class = None if self.class_weight is None else np.array([self._importance(n) for n in names])[places]
@@ -379,13 +398,6 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
             raise ValueError(
                 f"class_weight of {type(self).__name__} must be a dict or None on a stream; got {self.class_weight!r}. The "
                 "balance of a stream is not known in advance: pass the weights, for instance computed on a sample."
-            )
-
-    def _check_positive_of_stream(self, model: Model) -> None:
-        if self.positive is not None and len(model.classes) < 2:
-            raise ValueError(
-                f"`positive` of {type(self).__name__} must be None on a stream whose two classes are not known in advance; got "
-                f"{self.positive!r}. Pass `classes` to the first call of partial_fit."
             )
 
     def _importance(self, label: Any) -> float:
@@ -415,7 +427,7 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         if model is None:
             self._check_parameters()
             model = self._new_model(None, np.float64)
-            self._check_positive_of_stream(model)
+            self._check_positive_of_stream(0)
             self._check_can_move(model)
         guess = model.learn_one(x, y, sample_weight)
         if self.__dict__.get("n_features_in_") != model.n_features:
@@ -512,11 +524,11 @@ class LinearClassifier(Finishing, Exports, Declared, ClassifierMixin, BaseEstima
         return int(self._attribute("examples_").state.counters.examples)
 
 
-def _line_of_epoch(history: History) -> None:
+def _line_of_epoch(history: History, prefix: str = "") -> None:
     """Print a line for the last epoch."""
     epoch = history.done[-1]
     loss = f"loss {epoch.mean_loss:.6g}"
-    print(f"epoch {len(history.done)}: {epoch.mistakes} mistakes, {epoch.updates} updates, {loss}")
+    print(f"{prefix}epoch {len(history.done)}: {epoch.mistakes} mistakes, {epoch.updates} updates, {loss}")
 
 
 def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:

@@ -5,6 +5,7 @@ checks and its rule, so it calls `without_sklearn` before it loads a learner.
 """
 
 import dataclasses
+import gc
 import importlib
 import sys
 from typing import Any
@@ -27,8 +28,14 @@ def bases() -> tuple[type, type]:
     """Return the mixin and the base class of all estimators."""
     if _plain and "sklearn.base" not in sys.modules:
         return _PlainMixin, _PlainEstimator
-    from sklearn.base import BaseEstimator, ClassifierMixin
-
+    # Modules are permanent, so the garbage collector would scan many objects again and again and find nothing.
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        from sklearn.base import BaseEstimator, ClassifierMixin
+    finally:
+        if running:
+            gc.enable()
     return ClassifierMixin, BaseEstimator
 
 

@@ -309,6 +309,15 @@ class Declared:
             if not declared[name].allows(value):
                 raise ValueError(declared[name].message(name, type(self).__name__, value))
 
+    def _check_positive_of_stream(self, known: int) -> None:
+        """Raise an error if `positive` is set and fewer than two classes are known: numbers of classes never change later."""
+        value = getattr(self, "positive", None)
+        if value is not None and known < 2:
+            raise ValueError(
+                f"`positive` of {type(self).__name__} must be None on a stream whose two classes are not known in advance; got "
+                f"{value!r}. Pass `classes` to the first call of partial_fit."
+            )
+
 
 def _section(cls: type) -> str:
     """Parameters section of a class before it becomes a dataclass: its own parameters come first."""

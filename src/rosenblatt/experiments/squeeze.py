@@ -37,6 +37,16 @@ class SqueezeCurves:
     bound: float
 
     @property
+    def cosine(self) -> Floats:
+        """The cosine of the angle between w and u after each mistake, ⟨w, u⟩ / ‖w‖; NaN while w is 0.
+
+        The squeeze keeps it above √k·γ/R, so w turns towards u with every mistake, in this sense.
+        """
+        with np.errstate(invalid="ignore"):
+            cosine: Floats = self.along_comparator / self.length
+        return np.clip(cosine, -1.0, 1.0)
+
+    @property
     def holds(self) -> bool:
         """Whether the four numbers are in order after every mistake, up to rounding."""
         slack = 1e-9 * max(1.0, float(self.ceiling[-1]))

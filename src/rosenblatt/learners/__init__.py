@@ -6,11 +6,15 @@ import pkgutil
 import re
 from typing import Any
 
+OF_SEQUENCES = {"SequencePerceptron": "sequence_perceptron"}
+"""Learners whose examples are sequences, with their modules. `names`, `classes` and `find` list those whose examples are rows."""
+
 
 @functools.cache
 def names() -> tuple[str, ...]:
     """Names of the learners on the command line, such as "averaged-perceptron"; they follow from the file names."""
-    modules = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    found = (module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    modules = sorted(set(found) - set(OF_SEQUENCES.values()))
     return tuple(name.replace("_", "-") for name in modules)
 
 

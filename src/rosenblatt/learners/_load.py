@@ -4,6 +4,7 @@ import dataclasses
 import os
 import types
 import warnings
+from importlib import import_module
 from typing import Any
 
 from rosenblatt import model_file
@@ -12,7 +13,7 @@ from rosenblatt.estimators.parameters import OnlineParameters
 from rosenblatt.model.linear import Model
 from rosenblatt.model_file import BadModel, Saved, rule_of, unusable
 
-from . import find
+from . import OF_SEQUENCES, find
 
 
 def load(path: str | os.PathLike[str], *, rule: type[Any] | None = None, kernel: Any = None) -> Any:
@@ -76,6 +77,9 @@ def restore(saved: Saved, path: str | os.PathLike[str], *, rule: type[Any] | Non
 
 def _learner(saved: Saved, rule: type[Any] | None) -> type[Any]:
     if rule is None:
+        if saved.kind == "sequences" and saved.learner in OF_SEQUENCES and saved.rule is None:
+            learner: type[Any] = getattr(import_module(f".{OF_SEQUENCES[saved.learner]}", __package__), saved.learner)
+            return learner
         return _read_only(saved) if saved.rule is not None else find(saved.learner)
     ours, theirs = rule_of(rule), saved.rule
     if rule.__name__ != saved.learner or (ours is None) != (theirs is None):
@@ -127,7 +131,7 @@ def _read_only(saved: Saved) -> type[Any]:
         "fit": refuse,
         "partial_fit": refuse,
         "learn_one": refuse,
-        "_check_parameters": lambda self: None,
+        "_check_parameters": lambda self, *names: None,
         "_model_class": _ReadOnlyModel,
     }
     made = types.new_class(
@@ -149,6 +153,12 @@ def _estimator(saved: Saved, learner: type[Any], kernel: Any) -> Any:
         if callable(attribute) or isinstance(attribute, property) or name in parameters:
             raise BadModel(f"its attribute `{name}` is not a fitted attribute")
         setattr(estimator, name, value)
+    if saved.kind == "sequences":
+        from rosenblatt.model_file.sequences import sequence_from_values
+
+        estimator._check_parameters()
+        estimator._chain = sequence_from_values(saved.core, *estimator._step_of_rule())
+        return estimator
     core = saved.core_model(getattr(learner, "_step", None), kernel, getattr(learner, "_model_class", Model))
     if saved.kind == "kernel":
         classes = getattr(estimator, "classes_", None)

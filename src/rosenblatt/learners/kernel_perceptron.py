@@ -176,7 +176,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
                 "X of KernelPerceptron must be a square matrix of kernel values between the training examples when "
                 f'kernel="precomputed"; got shape {X.shape}. Pass kernel values, or name a kernel to compute them.'
             )
-        classes = np.array(ordered(unique_labels(y), self.positive))
+        classes = np.array(ordered(unique_labels(y), self.positive, type(self).__name__))
         if len(classes) < 2:
             raise ValueError(
                 f"y of KernelPerceptron must hold at least 2 classes to fit; got 1 class, {classes.tolist()[0]!r}. "
@@ -223,9 +223,9 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
             check_classification_targets(y)
             weight = not_negative(_check_sample_weight(sample_weight, X, dtype=np.float64))
-            known = (
-                np.array(ordered(list(np.unique(np.asarray(classes))), self.positive)) if classes is not None else None
-            )
+            known = None
+            if classes is not None:
+                known = np.array(ordered(list(np.unique(classes)), self.positive, type(self).__name__))
             self._learn(canonical(X), column_or_1d(y), weight, known, first)
         return self
 
@@ -255,11 +255,8 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         known: Array = np.asarray([]) if first else self.classes_
         if classes is not None:
             known = join_classes(known, classes)
-        if first and self.positive is not None and len(known) < 2:
-            raise ValueError(
-                "`positive` of KernelPerceptron must be None on a stream whose two classes are not known in advance; got "
-                f"{self.positive!r}. Pass `classes` to the first call of partial_fit."
-            )
+        if first:
+            self._check_positive_of_stream(len(known))
         model = self._new_model(X) if first else self._model
         self._check_parameters("on_zero")
         model.set_on_zero(self.on_zero)

@@ -38,7 +38,7 @@ class Committee(Model):
         self.size, self.seed = int(rule.params[-2]), int(rule.params[-1])
         super().__init__(rule, readout=readout, n_features=n_features, dtype=dtype)
 
-    def _new_state(self, vectors: int, capacity: int) -> State:
+    def _new_state(self, vectors: int, capacity: int, have: int = 0) -> State:
         """Random weights of about length 1, drawn by feature, the bias first, so that new features do not change the others."""
         state = super()._new_state(self.size, capacity)
         drawn = np.random.RandomState(self.seed).standard_normal((capacity + 1, self.size)) / np.sqrt(capacity + 1)
@@ -47,6 +47,11 @@ class Committee(Model):
         self.memory = self.rule.memory(self.size, capacity)
         self.memory.started(state.w, state.bias)
         return state._replace(scores=np.zeros(1))
+
+    @property
+    def room_matters(self) -> bool:
+        """Whether the weights of later features depend on how many the arrays have room for, because they are random."""
+        return self.features is not None and not self.frozen
 
     def _reshape(self, vectors: int, capacity: int) -> None:
         w, bias = self.last()

@@ -17,7 +17,7 @@ from rosenblatt.engine.state import BAD_VALUE, COUNTERS, DONE, OUT_OF_SCALE, RUN
 
 from .matrix import Table
 from .records import DictRow, is_number
-from .rule import Rule, ScaleFactors
+from .rule import Rule, ScaleFactors, columns_for
 from .scores import in_row_threads, margins, predicted_class
 from .vote_log import Support
 
@@ -102,6 +102,15 @@ class Model:
     # ---- shape ----
 
     @property
+    def room_matters(self) -> bool:
+        """Whether the weights of later features depend on how many the arrays have room for.
+
+        Linked weights are computed again when the arrays grow, which can change their last bit. Such models keep their room in
+        files, so that they go on as if they had never been stored.
+        """
+        return self.features is not None and not self.frozen and self.rule.link != "identity"
+
+    @property
     def state(self) -> State:
         """All arrays that learning changes."""
         return self._state
@@ -122,8 +131,8 @@ class Model:
         self._row_shape = None if self.features is not None and not self.frozen else (self.n_features,)
         self._learn_dense, self._learn_sparse = self._passes.dense, self._passes.sparse
 
-    def _new_state(self, vectors: int, capacity: int) -> State:
-        shape = (capacity,) if vectors == 1 else (capacity, -(-vectors // 4) * 4)
+    def _new_state(self, vectors: int, capacity: int, have: int = 0) -> State:
+        shape = (capacity,) if vectors == 1 else (capacity, columns_for(vectors, have))
         v, v_bias = np.zeros(shape, self.dtype), np.zeros(vectors)
         linked = self.rule.link != "identity"
         w, bias = (np.empty_like(v), np.empty_like(v_bias)) if linked else (v, v_bias)
@@ -153,7 +162,25 @@ class Model:
             self.class_number[label] = len(self.classes)
             self.classes.append(label.item() if isinstance(label, np.generic) else label)
         if len(self.classes) > 2:
-            self._reshape(len(self.classes), self.state.w.shape[0])
+            self._widen(len(self.classes))
+
+    def _widen(self, vectors: int) -> None:
+        """Add weight vectors, in columns that the weights have in reserve if there are any."""
+        old = self.state
+        fits = old.w.ndim == 2 and vectors <= old.w.shape[1] and self.rule.link == "identity"
+        memory = self.memory.widened(vectors) if fits else None
+        if memory is None:
+            self._reshape(vectors, old.w.shape[0])
+            return
+        empty = self._new_state(vectors, 0)
+        state = empty._replace(w=old.w, v=old.v, u=old.u, tally=old.tally, tile=old.tile)
+        for before, after in ((old.v_bias, state.v_bias), (old.u_bias, state.u_bias)):
+            after[: before.size] = before
+        if self.support is not None:
+            self.support.widen(vectors)
+        self.memory = memory
+        self.state = state
+        self._averaged = None
 
     def add_features(self, count: int) -> None:
         """Extend the arrays to this number of features; the capacity is doubled, so that adding single features is cheap."""
@@ -162,8 +189,9 @@ class Model:
             self._reshape(self.vectors, max(count, 2 * self.state.w.shape[0], 16))
 
     def _reshape(self, vectors: int, capacity: int) -> None:
-        memory = self.memory.grown(vectors, capacity)  # first, because it may raise an error
-        old, new = self.state, self._new_state(vectors, capacity)
+        have = self.state.w.shape[1] if self.state.w.ndim == 2 else 0
+        memory = self.memory.grown(vectors, capacity, have)  # first, because it may raise an error
+        old, new = self.state, self._new_state(vectors, capacity, have)
         for before, after in ((old.v, new.v), (old.u, new.u)):
             if before.ndim == after.ndim:
                 after[tuple(slice(size) for size in before.shape)] = before
@@ -182,10 +210,11 @@ class Model:
         self.state = new
         self._averaged = None
 
-    def _relink(self, state: State) -> None:
-        """Recompute all linked weights, scaled by exp(-shift)."""
+    def _relink(self, state: State, first: int = 0) -> None:
+        """Recompute all linked weights, scaled by exp(-shift); or only those of the features from `first` on."""
         shift = state.counters.shift
-        for weights, logs in ((state.w, state.v), (state.bias, state.v_bias)):
+        pairs = [(state.w[first:], state.v[first:])] if first else [(state.w, state.v), (state.bias, state.v_bias)]
+        for weights, logs in pairs:
             negative = np.exp(-logs - shift) if self.rule.link == "balanced" else 0.0
             np.copyto(weights, np.exp(logs - shift) - negative)
         if not self.rule.fit_intercept:
@@ -222,7 +251,8 @@ class Model:
         """Start with the last weights of another model."""
         weights = other.state[:4] if other.memory.scale is None else other.last() * 2
         for mine, theirs in zip(self.state[:4], weights, strict=True):
-            mine[...] = theirs[: mine.shape[0]]
+            part = theirs[tuple(slice(size) for size in mine.shape)]  # the other one may have room for more classes
+            mine[tuple(slice(size) for size in part.shape)] = part
         self.memory.started(self.state.w, self.state.bias)
         self.state.counters.shift = other.state.counters.shift
         if self.support is not None:
@@ -488,7 +518,10 @@ class Model:
         """Learn one example without predicting it."""
         undo = None
         if label not in self.class_number:
-            undo = self._snapshot(slice(None))
+            # An example that cannot be learned changes no weights: only the class must be removed again. The first two classes
+            # share the arrays that exist, and linked weights may be rescaled.
+            apart = len(self.classes) > 2 and self.rule.link == "identity" and not self.memory.spreads
+            undo = self._snapshot(slice(0) if apart else slice(None))
             self.add_class(label)
         added: list[Hashable] = []
         try:

@@ -112,6 +112,16 @@ class Table:
             return np.ascontiguousarray(self.rows[rows], dtype=self.dtype)
         return self.as_scipy()[rows]
 
+    def some(self, rows: Indices) -> "Table":
+        """A table of some of the rows."""
+        if not self.sparse:
+            return Table.of_rows(np.ascontiguousarray(self.rows[rows], dtype=self.dtype), self.shape[1])
+        starts = self.rows.indptr[rows]
+        counts = self.rows.indptr[rows + 1] - starts
+        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        places = np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])
+        return Table.of_rows(CSR(indptr, self.rows.indices[places], self.rows.values[places]), self.shape[1])
+
     def as_scipy(self) -> Any:
         """The sparse rows as a scipy CSR array, without a copy."""
         from scipy.sparse import csr_array
@@ -154,6 +164,10 @@ class _View:
 
 
 def writable(array: NDArray[Any]) -> NDArray[Any]:
-    """A writable view: compiled code does not write to it, but would be compiled again for read-only arrays."""
-    array = np.ascontiguousarray(array)
+    """An aligned, contiguous array that compiled code takes without being compiled again: a copy only where one is needed.
+
+    Read-only arrays become writable views, though nothing is written to them.
+    """
+    if not (array.flags.c_contiguous and array.flags.aligned):  # messages and files may begin anywhere
+        array = np.array(array, order="C")
     return array if array.flags.writeable or array.size == 0 else np.asarray(_View(array))

@@ -100,6 +100,15 @@ MOST_BYTES = 1 << 31
 Arrays = Sequence[NDArray[Any]]
 
 
+def columns_for(vectors: int, have: int = 0) -> int:
+    """Number of columns for the weight vectors of many classes: a multiple of 4, and by half more than before if it grows.
+
+    So the cost of adding classes one at a time is in proportion to the weights in the end, as it is for features.
+    """
+    needed = -(-vectors // 4) * 4
+    return needed if have < 16 else max(have, needed if needed <= have else max(needed, (have + have // 2) // 4 * 4))
+
+
 class Memory:
     """The extra state of a rule besides its weights; empty for most rules.
 
@@ -126,9 +135,22 @@ class Memory:
     def started(self, w: NDArray[Any], bias: NDArray[np.float64]) -> None:
         """Initialize the extra state for starting weights."""
 
-    def grown(self, vectors: int, capacity: int) -> "Memory":
-        """A copy for more weight vectors or features. Two classes share one weight vector; with a third each has its own."""
+    def grown(self, vectors: int, capacity: int, have: int = 0) -> "Memory":
+        """A copy for more weight vectors or features. Two classes share one weight vector; with a third each has its own.
+
+        `have` is the number of columns of the weights so far, for `columns_for`.
+        """
         return self
+
+    def widened(self, vectors: int) -> "Memory | None":
+        """The same for more weight vectors in columns that the weights have in reserve; None if everything must be copied."""
+        return self
+
+    def take_class(self, k: int, part: Any) -> None:
+        """Take over the extra state of a binary model as that of class k."""
+
+    def stretch(self, factors: NDArray[np.float64]) -> None:
+        """Multiply the sums of each class over its run by a factor."""
 
     def content(self, features: int) -> Arrays:
         """The arrays to store in a file, without unused capacity."""
@@ -166,7 +188,7 @@ class ScaleFactors(Memory):
         squares = np.sum(np.square(w, dtype=np.float64), axis=0)
         self.square[:] = np.ravel(squares)[: bias.size] + np.square(bias)
 
-    def grown(self, vectors: int, capacity: int) -> "ScaleFactors":
+    def grown(self, vectors: int, capacity: int, have: int = 0) -> "ScaleFactors":
         """A copy with initial values for new classes."""
         if vectors == self.scale.size:
             return self
@@ -176,6 +198,19 @@ class ScaleFactors(Memory):
             if before.size == 1:
                 after[1] = before[0]
         return new
+
+    def take_class(self, k: int, part: "ScaleFactors") -> None:
+        """Take over the scale and the sums of a binary model."""
+        for mine, theirs in zip(self.others, part.others, strict=True):
+            mine[k] = theirs[0]
+
+    def stretch(self, factors: NDArray[np.float64]) -> None:
+        """Multiply the totals of the scales by a factor for each class."""
+        self.total *= factors
+
+    def widened(self, vectors: int) -> "ScaleFactors":
+        """A copy with initial values for new classes."""
+        return self.grown(vectors, 0)
 
     def content(self, features: int) -> Arrays:
         """The arrays to store in a file."""
@@ -199,18 +234,20 @@ class DiagonalVariances(Memory):
         Initial variance.
     vectors, capacity : int
         Number of weight vectors, and number of features including unused capacity.
+    have : int, default=0
+        Number of columns so far, for `columns_for`.
     """
 
-    def __init__(self, initial: float, vectors: int, capacity: int) -> None:
+    def __init__(self, initial: float, vectors: int, capacity: int, have: int = 0) -> None:
         self.initial = initial
-        self.sigma = np.full((capacity,) if vectors == 1 else (capacity, -(-vectors // 4) * 4), initial)
+        self.sigma = np.full((capacity,) if vectors == 1 else (capacity, columns_for(vectors, have)), initial)
         self.bias = np.full(vectors, initial)
         self.arrays = {"sigma": self.sigma, "sigma_bias": self.bias, "scratch": np.zeros(0)}
         self.by_feature, self.others = (self.sigma,), (self.bias,)
 
-    def grown(self, vectors: int, capacity: int) -> "DiagonalVariances":
+    def grown(self, vectors: int, capacity: int, have: int = 0) -> "DiagonalVariances":
         """A copy that keeps all variances; new ones get the initial value."""
-        new = DiagonalVariances(self.initial, vectors, capacity)
+        new = DiagonalVariances(self.initial, vectors, capacity, have)
         if self.sigma.ndim == new.sigma.ndim:
             new.sigma[tuple(slice(size) for size in self.sigma.shape)] = self.sigma
             new.bias[: self.bias.size] = self.bias
@@ -219,9 +256,23 @@ class DiagonalVariances(Memory):
             new.bias[:2] = self.bias
         return new
 
+    def take_class(self, k: int, part: "DiagonalVariances") -> None:
+        """Take over the variances of a binary model."""
+        self.sigma[: part.sigma.size, k], self.bias[k] = part.sigma, part.bias[0]
+
+    def widened(self, vectors: int) -> "DiagonalVariances":
+        """The same variances, with the initial value for the biases of new classes."""
+        new = DiagonalVariances(self.initial, vectors, 0)
+        new.bias[: self.bias.size] = self.bias
+        new.sigma = self.sigma
+        new.arrays = {**new.arrays, "sigma": new.sigma}
+        new.by_feature = (new.sigma,)
+        return new
+
     def content(self, features: int) -> Arrays:
         """The variances of weights and biases."""
-        return self.sigma[:features], self.bias
+        sigma = self.sigma[:features]
+        return (sigma if sigma.ndim == 1 else sigma[:, : columns_for(self.bias.size)]), self.bias
 
 
 class FullVariances(Memory):
@@ -260,7 +311,7 @@ class FullVariances(Memory):
         self.__init__(saved["initial"], vectors, size - 1)  # type: ignore[misc]  # the arrays are views of each other
         self.sigma[...] = saved["sigma"]
 
-    def grown(self, vectors: int, capacity: int) -> "FullVariances":
+    def grown(self, vectors: int, capacity: int, have: int = 0) -> "FullVariances":
         """A copy that keeps all variances; new ones get the initial value."""
         new = FullVariances(self.initial, vectors, capacity)
         have, size, _ = self.sigma.shape
@@ -268,6 +319,13 @@ class FullVariances(Memory):
         if have == 1 < vectors:
             new.sigma[1, :size, :size] = self.sigma[0]
         return new
+
+    def take_class(self, k: int, part: "FullVariances") -> None:
+        """Take over the matrix of a binary model."""
+        self.sigma[k] = part.sigma[0]
+
+    def widened(self, vectors: int) -> None:
+        """There is no reserve: a matrix for each class would take too much memory."""
 
     def content(self, features: int) -> Arrays:
         """The matrices."""

@@ -30,31 +30,33 @@ def is_label(label: Any, other: Any) -> bool:
     return bool(label == other) or str(label) == str(other)
 
 
-def positive_first(classes: Sequence[Any] | NDArray[Any], positive: Any = None) -> bool:
+def positive_first(classes: Sequence[Any] | NDArray[Any], positive: Any = None, owner: str = "") -> bool:
     """Whether the first of two sorted classes is the positive one, so that the two must be exchanged.
 
     The second class is +1 in every rule. `positive` names it; without it the second in sorted order is taken, except for signs
-    written as text, which are not sorted by value ("+" comes before "-").
+    written as text, which are not sorted by value ("+" comes before "-"). `owner` is the learner or function in the message of an
+    error.
     """
     if positive is None:
         signs = [sign_of(label) for label in classes] if len(classes) == 2 else [None, None]
         return signs[0] is not None and signs[1] is not None and signs[0] > signs[1]
+    name = f"`positive` of {owner}" if owner else "`positive`"
     if len(classes) != 2:
         raise ValueError(
-            f"`positive` must be None unless there are two classes; got {positive!r} with {len(classes)} different labels. Leave "
+            f"{name} must be None unless there are two classes; got {positive!r} with {len(classes)} different labels. Leave "
             "it out."
         )
     for place, label in enumerate(classes):
         if is_label(label, positive):
             return place == 0
     names = " or ".join(repr(label.item() if isinstance(label, np.generic) else label) for label in classes)
-    raise ValueError(f"`positive` must be one of the two classes, {names}; got {positive!r}. Check the spelling.")
+    raise ValueError(f"{name} must be one of the two classes, {names}; got {positive!r}. Check the spelling.")
 
 
-def ordered(classes: Sequence[Any], positive: Any = None) -> list[Any]:
+def ordered(classes: Sequence[Any], positive: Any = None, owner: str = "") -> list[Any]:
     """Distinct labels in the order of their numbers: sorted, but of two classes the positive one last."""
     names = sorted(classes)
-    return names[::-1] if positive_first(names, positive) else names
+    return names[::-1] if positive_first(names, positive, owner) else names
 
 
 def predicted_classes(scores: NDArray[Any], classes: int = 2) -> Codes:

@@ -20,8 +20,8 @@ from .tree import BadModel, Tensors, decode, encode
 
 __all__ = ["BadModel"]
 
-CORES = ("model_", "_model")
-"""Attribute that holds the core model of an estimator: linear, kernel."""
+CORES = {"model_": "linear", "_model": "kernel", "_chain": "sequences"}
+"""Attribute that holds the core model of an estimator, and its kind."""
 
 
 class Saved:
@@ -40,7 +40,7 @@ class Saved:
         self.encoder: dict[str, Any] | None = None if encoder is None else json.loads(encoder.tobytes())
         names = [*self.parameters, *self.fitted]
         plain = all(isinstance(name, str) and name.isidentifier() and not name.startswith("__") for name in names)
-        if not plain or self.kind not in ("linear", "kernel") or not isinstance(self.learner, str):
+        if not plain or self.kind not in CORES.values() or not isinstance(self.learner, str):
             raise BadModel("its header is damaged")
 
     def core_model(self, step: Any, kernel: Any, make: type[Model]) -> Any:
@@ -84,16 +84,23 @@ def pack(estimator: Any) -> tuple[dict[str, Any], Tensors]:
         text = json.dumps(encoder.to_json(), ensure_ascii=False).encode("utf-8", "surrogatepass")
         tensors["encoder"] = np.frombuffer(text, np.uint8)
     fitted = {name: value for name, value in attributes.items() if name not in parameters}
-    values = linear_values(core) if place == "model_" else kernel_values(core)
     header = {
-        "kind": "linear" if place == "model_" else "kernel",
+        "kind": CORES[place],
         "class": type(estimator).__name__,
         "rule": rule_of(type(estimator)),
         "parameters": encode(parameters, tensors, "parameters"),
         "fitted": encode(fitted, tensors, "fitted"),
-        "core": encode(values, tensors, "core"),
+        "core": encode(_values(CORES[place], core), tensors, "core"),
     }
     return header, tensors
+
+
+def _values(kind: str, core: Any) -> dict[str, Any]:
+    if kind == "sequences":
+        from .sequences import sequence_values
+
+        return sequence_values(core)
+    return linear_values(core) if kind == "linear" else kernel_values(core)
 
 
 def rule_of(learner: type[Any]) -> dict[str, Any] | None:

@@ -51,6 +51,7 @@ def linear_values(model: Model) -> Values:
         "readout": model.readout,
         "dtype": model.dtype.name,
         "n_features": model.n_features,
+        **({"capacity": min(len(model.state.w), 2 * max(model.n_features, 8))} if model.room_matters else {}),
         "classes": model.classes,
         "features": None if model.features is None else _names_as_bytes(list(model.features)),
         "frozen": model.frozen,
@@ -126,8 +127,13 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
         _check(len(features) == count and isinstance(values["frozen"], bool), "the list of features")
         model.features = features
         model.frozen = values["frozen"]
+    capacity = _count(values.get("capacity", count), "the number of features", 2 * max(count, 8))
+    if model.room_matters and capacity > count:
+        model._reshape(model.vectors, capacity)
     for place, group in _groups(model).items():
         _fill(model, group, values["arrays"][place])
+    if model.rule.link != "identity":
+        model._relink(model.state, count)
     stored = values["memory"]
     wanted = model.memory.content(count)
     _check(isinstance(stored, list) and len(stored) == len(wanted), "the memory of the rule")
@@ -160,7 +166,9 @@ def _names_as_bytes(names: list[Any]) -> NDArray[np.uint8]:
             f"The names of features in a model file must be strings, numbers, booleans or None; got {wrong[0]!r}. Train with "
             "such names, for instance str(name)."
         )
-    return np.frombuffer(json.dumps(names, ensure_ascii=False).encode("utf-8", "surrogatepass"), np.uint8)
+    # In parts, because other threads wait while one is encoded.
+    parts = (json.dumps(names[at : at + 10_000], ensure_ascii=False)[1:-1] for at in range(0, len(names), 10_000))
+    return np.frombuffer(f"[{', '.join(parts)}]".encode("utf-8", "surrogatepass"), np.uint8)
 
 
 def _names_from_bytes(stored: Any) -> dict[Any, int]:

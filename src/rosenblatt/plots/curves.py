@@ -100,6 +100,8 @@ class MistakesDisplay(Drawing):
 class SqueezeDisplay(Drawing):
     """The squeeze of the proof: the lower and the upper bound of ‖w‖ after each mistake.
 
+    γ and R are those of the theorem: with `fit_intercept` the bias feature is part of both.
+
     Parameters
     ----------
     curves : SqueezeCurves
@@ -110,12 +112,12 @@ class SqueezeDisplay(Drawing):
         self.curves = curves
 
     @classmethod
-    def from_data(cls, X: Any, y: ArrayLike, *, ax: Any = None, **options: Any) -> Self:
+    def from_data(cls, X: Any, y: ArrayLike, *, ax: Any = None, angle: bool = False, **options: Any) -> Self:
         """Run the perceptron on separable data and draw its squeeze; `options` are passed to `squeeze_curves`."""
-        return cls(squeeze_curves(X, y, **options)).plot(ax=ax)
+        return cls(squeeze_curves(X, y, **options)).plot(ax=ax, angle=angle)
 
     @classmethod
-    def from_trace(cls, trace: Trace, *, ax: Any = None) -> Self:
+    def from_trace(cls, trace: Trace, *, ax: Any = None, angle: bool = False) -> Self:
         """Draw the squeeze of a trace, at the steps that it kept."""
         known = trace.comparator
         if known is None or not trace.steps or trace.start.any() or trace.bound is None:
@@ -127,9 +129,10 @@ class SqueezeDisplay(Drawing):
         rows = np.array([(0.0, 0.0, 0.0, 0.0), *(step.squeeze for step in moved if step.squeeze is not None)])
         floor, along, length, ceiling = rows.T
         k = np.rint(floor / known.margin).astype(np.int64)
-        return cls(SqueezeCurves(k, floor, along, length, ceiling, known.margin, known.radius, trace.bound)).plot(ax=ax)
+        curves = SqueezeCurves(k, floor, along, length, ceiling, known.margin, known.radius, trace.bound)
+        return cls(curves).plot(ax=ax, angle=angle)
 
-    def plot(self, ax: Any = None, *, to_bound: bool = False, legend: bool = True) -> Self:
+    def plot(self, ax: Any = None, *, to_bound: bool = False, angle: bool = False, legend: bool = True) -> Self:
         """Draw.
 
         Parameters
@@ -138,6 +141,8 @@ class SqueezeDisplay(Drawing):
             Axes to draw on; None makes a figure.
         to_bound : bool, default=False
             Extend the axis to the point where floor and ceiling meet.
+        angle : bool, default=False
+            Also draw the angle between w and u, in degrees on an axis on the right.
         legend : bool, default=True
             Show a legend with the curves.
 
@@ -154,6 +159,8 @@ class SqueezeDisplay(Drawing):
         ax.plot(curves.mistakes, curves.length, color=COLOURS[0], label="‖w‖")
         ax.plot(curves.mistakes, curves.along_comparator, color=COLOURS[1], label="⟨w, u⟩")
         ax.plot(k, k * curves.margin, color=COLOURS[2], linestyle="dashdot", label="kγ")
+        if angle:
+            self._draw_angle(ax)
         if to_bound:
             ax.axvline(curves.bound, color=BLACK, linewidth=1, linestyle="dotted")
             ax.annotate(
@@ -165,9 +172,20 @@ class SqueezeDisplay(Drawing):
         ax.set_xlim(left=0, right=max(end, 1.0) * 1.02)
         ax.set_ylim(bottom=min(0.0, float(curves.along_comparator.min())))
         _whole_ticks(ax)
+        if angle:
+            ax.set_ylim(top=1.18 * max(float(curves.ceiling[-1]), ax.dataLim.y1))
         if legend:
-            ax.legend(loc="upper left")
+            ax.legend(loc="upper center" if angle else "upper left", ncols=4 if angle else 1, columnspacing=1.2)
         return self
+
+    def _draw_angle(self, ax: Any) -> None:
+        """Draw the angle between w and u on an axis on the right."""
+        right = ax.twinx()
+        degrees = np.degrees(np.arccos(self.curves.cosine))
+        right.plot(self.curves.mistakes, degrees, color=BLACK, linewidth=1.2, linestyle="dotted")
+        most = 180 if np.nanmax(degrees, initial=0.0) > 90 else 90
+        right.set(ylim=(0, 1.18 * most), yticks=np.linspace(0, most, 4))
+        right.set_ylabel("angle between w and u (dotted), in degrees")
 
 
 class LossDisplay(Drawing):

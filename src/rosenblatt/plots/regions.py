@@ -181,7 +181,7 @@ class DecisionRegionDisplay(Drawing):
         ax.contour(
             self.first, self.second, self.scores, levels=levels, colors=BLACK, linewidths=1.0, linestyles="dashed"
         )
-        ax.fill_between([], [], color=BLACK, alpha=0.12, label="margin")
+        ax.fill_between([], [], color=BLACK, alpha=0.12, label="geometric margin")
 
     def _draw_weights(self, ax: Any, length: float) -> None:
         """Draw one arrow for each weight vector: from the boundary for two classes, from the middle for more."""

@@ -11,13 +11,13 @@ from urllib.parse import unquote
 
 import orjson
 
-from rosenblatt.serve.access import check_origin, check_rights
+from rosenblatt.serve.access import Rates, check_origin, check_rights
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.insight import describe
 from rosenblatt.serve.news import as_message
 from rosenblatt.serve.openapi import document
-from rosenblatt.serve.requests import FIELDS, as_lines, check_fields, check_name, looks_like_lines, read_lines
-from rosenblatt.serve.service import Service
+from rosenblatt.serve.requests import FIELDS, LinesReader, as_lines, check_fields, check_name, compact, looks_like_lines
+from rosenblatt.serve.service import Service, SharedFile
 
 log = logging.getLogger("rosenblatt.serve.requests")
 
@@ -35,11 +35,17 @@ _LINE_TYPES = (
 )
 
 
+SMALL, MOST_HELD = 1 << 16, 64 << 20
+"""Bytes of a body that needs no place, and of all larger bodies that are read or handled at a time."""
+
+MOST_DOWNLOADS = 32
+
+
 class Answer(NamedTuple):
     """Response to a request."""
 
     status: int
-    body: bytes
+    body: bytes | SharedFile
     kind: bytes = JSON
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
@@ -60,6 +66,8 @@ class App:
     def __init__(self, service: Service, *, patience: float = 30.0, log_requests: bool = False) -> None:
         self.service, self.patience, self.log_requests = service, patience, log_requests
         self._documents: dict[bool, bytes] = {}
+        self._rates = Rates(service.limits.rate)
+        self._held = self._downloads = 0
         self._page = files("rosenblatt.serve").joinpath("page/index.html").read_bytes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,8 +83,9 @@ class App:
         if "%" in path:
             parts = [unquote(part) for part in parts]  # after splitting: an encoded slash is part of a name
         scope["parts"] = parts
-        method = scope["method"]
-        route = "other"
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        route, client = "other", (scope.get("client") or ("local",))[0]
+        scope["held"] = scope["downloads"] = 0
         try:
             route, rights, allowed, handler = self._route(parts)
             if handler is None:
@@ -91,21 +100,32 @@ class App:
                 if not self.service.guarded:  # then it listens on loopback only
                     check_origin(headers)
                 elif rights:
-                    needed = "admin" if method == "POST" and rights == "read" else rights
-                    check_rights(self.service.tokens, headers, needed)
-                if route == "events":
-                    await self._events(parts[2], headers, receive, send)
+                    needed = "admin" if method != "GET" and rights == "read" and route != "score" else rights
+                    try:
+                        client = check_rights(self.service.tokens, headers, needed)
+                    except Refused:
+                        self._rates.check(client)  # also of attempts to guess a token
+                        raise
+                if rights:
+                    scope["client_name"] = client
+                    self._rates.check(client)
+                if route == "events" and scope["method"] != "HEAD":
+                    await self._events(parts[2], headers, client, receive, send)
                     self.service.metrics.answered(route, 200, time.perf_counter() - started)
                     return
                 answer = await handler(scope, headers, receive)
         except Refused as refusal:
             answer = _refusal(refusal)
         except _Gone:
+            self._release(scope)
             return
         except Exception:
             log.exception("a request failed")
             answer = Answer(500, _error("Something went wrong inside the service; its log has the details."))
-        await _send(send, answer)
+        try:
+            await _send(send, answer)
+        finally:
+            self._release(scope)
         seconds = time.perf_counter() - started
         self.service.metrics.answered(route, answer.status, seconds)
         if self.log_requests:
@@ -114,6 +134,7 @@ class App:
                 extra={
                     "method": method,
                     "path": scope["path"][:200],
+                    "client": client,
                     "status": answer.status,
                     "seconds": round(seconds, 6),
                 },
@@ -134,7 +155,7 @@ class App:
         if parts[:2] == ["v1", "models"]:
             count = len(parts)
             if count == 4 and parts[3] in FIELDS:
-                return parts[3], "learn", _POST, self._work
+                return parts[3], "read" if parts[3] == "score" else "learn", _POST, self._work
             if count == 2:
                 return "models", "read", _GET, self._models
             if count == 3 and parts[2]:
@@ -142,17 +163,21 @@ class App:
             if count == 4 and parts[3] == "model":
                 return "file", "read", _GET, self._file
             if count == 4 and parts[3] == "events":
-                return "events", "read", _GET, self._events
+                return "events", "read", _GET, self._no_events
             if count == 4 and parts[3] == "insight":
                 return "insight", "read", _GET, self._insight
         elif len(parts) == 1:
             plain = {
-                "": ("page", "", self._index), "healthz": ("healthz", "", self._health), "readyz": ("readyz", "", self._ready),
-                "openapi.json": ("openapi", "", self._openapi), "metrics": ("metrics", "read", self._metrics),
+                "": ("page", "", self._index), "healthz": ("healthz", "", self._health),
+                "livez": ("livez", "", self._health),
+                "readyz": ("readyz", "", self._ready), "openapi.json": ("openapi", "", self._openapi),
+                "metrics": ("metrics", "read", self._metrics),
             }  # fmt: skip
             if parts[0] in plain:
                 name, rights, handler = plain[parts[0]]
                 return name, rights, _GET, handler
+        elif parts == ["readyz", "reads"]:
+            return "readyz", "", _GET, self._ready_for_reads
         return "other", "", frozenset(), None
 
     # ---- events ----
@@ -161,8 +186,9 @@ class App:
         _, _, name, kind = scope["parts"]
         check_name(name)
         service = self.service
-        service.find(name)
-        body = await self._body(headers, receive)
+        find = service.find_to_read if kind == "score" else service.find
+        find(name)
+        body = await self._body(scope, headers, receive)
         media = headers.get(b"content-type", JSON).partition(b";")[0].strip().lower()
         if media not in _LINE_TYPES:
             try:
@@ -174,20 +200,40 @@ class App:
                     ) from error
             else:
                 check_fields(kind, request)
-                (answer,) = await service.work(kind, name, [(request, body)])
-                return _refusal(answer) if isinstance(answer, Refused) else Answer(200, orjson.dumps(answer))
-        requests, numbers = read_lines(kind, body)
-        if not requests:
+                body = compact(request, body)
+                if kind == "score":
+                    return Answer(200, orjson.dumps(service.score(name, request, body)))
+                return Answer(200, orjson.dumps(await service.work(kind, name, request, body)))
+        self._rates.check(scope["client_name"], body.count(b"\n"))
+        reader = LinesReader(kind, body)
+        del body
+        answers = await service.work_on_lines(kind, name, reader)
+        if not answers:
             raise Refused(400, "The body must have at least one JSON line; got none.")
-        answers = await service.work(kind, name, requests)
-        return Answer(200, as_lines(numbers, answers), LINES)
+        return Answer(200, as_lines(reader.numbers, answers), LINES)
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+    def _hold(self, scope: Scope, size: int) -> None:
+        """Take a place in memory for a body until the request is answered."""
+        if size <= SMALL:
+            return
+        more = size - scope["held"]
+        if self._held and self._held + more > MOST_HELD:
+            raise Refused(503, "The service handles too many large bodies at this moment. Try again later.", retry=True)
+        self._held += more
+        scope["held"] = size
+
+    def _release(self, scope: Scope) -> None:
+        self._held -= scope["held"]
+        self._downloads -= scope["downloads"]
+
+    async def _body(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> bytes:
         """Read the whole body unless it is too large; the server disconnects slow clients."""
         most = self.service.limits.body
         length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > most:
-            raise _too_large(most)
+        if length.isdigit():
+            if int(length[:18]) > most:
+                raise _too_large(most)
+            self._hold(scope, int(length))
         message = await receive()
         body: bytes = message.get("body", b"")
         if not message.get("more_body") and message["type"] == "http.request":
@@ -201,6 +247,7 @@ class App:
             size += len(parts[-1])
             if size > most:
                 raise _too_large(most)
+            self._hold(scope, max(size, scope["held"]))
         if message["type"] == "http.disconnect":
             raise _Gone
         return b"".join(parts)
@@ -208,14 +255,15 @@ class App:
     # ---- models ----
 
     async def _models(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
-        return Answer(200, orjson.dumps({"models": await self.service.describe_all()}))
+        aside = [{"name": name, "reason": reason} for name, reason in self.service.aside.items()]
+        return Answer(200, orjson.dumps({"models": await self.service.describe_all(), "set_aside": aside}))
 
     async def _model(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         name = scope["parts"][2]
         check_name(name)
-        if scope["method"] == "GET":
+        if scope["method"] in _GET:
             return Answer(200, orjson.dumps(await self.service.describe(name)))
-        body = await self._body(headers, receive)
+        body = await self._body(scope, headers, receive)
         try:
             settings = orjson.loads(body) if body.strip() else {}
         except orjson.JSONDecodeError as error:
@@ -237,9 +285,13 @@ class App:
     async def _file(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         name = scope["parts"][2]
         check_name(name)
-        data = await self.service.model_bytes(name)
+        if self._downloads >= MOST_DOWNLOADS:
+            raise Refused(503, f"At most {MOST_DOWNLOADS} files are sent at a time. Try again later.", retry=True)
+        self._downloads += 1
+        scope["downloads"] = 1
+        file = await self.service.model_file(name)
         disposition = (b"content-disposition", f'attachment; filename="{name}.model"'.encode())
-        return Answer(200, data, b"application/octet-stream", (disposition,))
+        return Answer(200, file, b"application/octet-stream", (disposition,))
 
     async def _insight(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         name = scope["parts"][2]
@@ -249,17 +301,25 @@ class App:
     # ---- the rest ----
 
     async def _index(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
-        policy = b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:"
-        return Answer(200, self._page, b"text/html; charset=utf-8", ((b"content-security-policy", policy),))
+        policy = b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
+        policy += b"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        kept_out = (b"content-security-policy", policy), (b"x-frame-options", b"DENY")
+        return Answer(200, self._page, b"text/html; charset=utf-8", kept_out)
 
     async def _health(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         return Answer(200, orjson.dumps({"status": "alive", "state": self.service.state}))
 
     async def _ready(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
-        state, reason = self.service.state, self.service.reason
-        if state == "ready":
-            return Answer(200, orjson.dumps({"status": "ready", "state": state}))
-        raise Refused(503, f"The service does not accept events now: {reason}.", state=state, retry=True)
+        return self._readiness("events", self.service.why_not_ready())
+
+    async def _ready_for_reads(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        return self._readiness("reads", self.service.why_not_ready_for_reads())
+
+    def _readiness(self, what: str, reason: str) -> Answer:
+        state = self.service.state
+        if reason:
+            raise Refused(503, f"The service does not accept {what} now: {reason}.", state=state, retry=True)
+        return Answer(200, orjson.dumps({"status": "ready", "state": state, "set_aside": sorted(self.service.aside)}))
 
     async def _openapi(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         guarded = self.service.guarded
@@ -273,50 +333,68 @@ class App:
 
     # ---- server-sent events ----
 
-    async def _events(self, name: str, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+    async def _no_events(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        """Answer to a HEAD request, which has no stream."""
+        check_name(scope["parts"][2])
+        self.service.find(scope["parts"][2])
+        return Answer(200, b"", b"text/event-stream")
+
+    async def _events(self, name: str, headers: dict[bytes, bytes], client: str, receive: Receive, send: Send) -> None:
         """Send the events of a model when they are on disk; `Last-Event-ID` continues after that event."""
         check_name(name)
         service = self.service
-        queue = service.subscribe(name)
+        queue, started = service.subscribe(name, client), False
         gone = asyncio.create_task(_until_gone(receive))
         stop = asyncio.create_task(service.draining.wait())
+
+        async def tell(message: bytes) -> None:
+            if service.guarded:
+                check_rights(service.tokens, headers, "read")  # a token that was revoked in the meantime
+            await asyncio.wait_for(send(_chunk(message)), self.patience)
+
         try:
             last = headers.get(b"last-event-id", b"")
-            past = await service.past_events(name, int(last)) if last.isdigit() and len(last) < 18 else []
+            sent = int(last) if last.isdigit() and len(last) < 18 else None
+            hello = {key: value for key, value in describe(service.find(name)).items() if key != "parameters"}
+            past = await service.past_events(name, sent) if sent is not None else []
             await send({"type": "http.response.start", "status": 200, "headers": [
                 (b"content-type", b"text/event-stream"), (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"),
             ]})  # fmt: skip
-            sent = 0
-            hello = {key: value for key, value in describe(service.find(name)).items() if key != "parameters"}
-            await send(_chunk(b"event: model\ndata: " + orjson.dumps(hello) + b"\n\n"))
-            for event in past:
-                await send(_chunk(as_message(event, {})))
-                sent = event.sequence
+            started = True
+            await tell(b"event: model\ndata: " + orjson.dumps(hello) + b"\n\n")
+            while past and not gone.done() and not stop.done():
+                for event in past:
+                    await tell(as_message(event, {}))
+                    sent = event.sequence
+                past = await service.past_events(name, past[-1].sequence)
             while not gone.done() and not stop.done():
                 item = asyncio.create_task(queue.get())
-                done, _ = await asyncio.wait({item, gone, stop}, timeout=15.0, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait({item, gone, stop}, timeout=2.0, return_when=asyncio.FIRST_COMPLETED)
                 if item not in done:
                     item.cancel()
                     if not done:
-                        await asyncio.wait_for(send(_chunk(b": still here\n\n")), self.patience)
+                        await tell(b": still here\n\n")
                     continue
                 if item.result() is None:
                     break  # too slow; a client that reconnects with Last-Event-ID gets the rest
-                event, examples, mistakes, pending = item.result()
-                if event.sequence > sent:
-                    counts = {"examples": examples, "mistakes": mistakes, "pending": pending}
-                    await asyncio.wait_for(send(_chunk(as_message(event, counts))), self.patience)
+                sequence, message = item.result()
+                if sent is None or sequence > sent:
+                    await tell(message)
             with contextlib.suppress(OSError):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         except TimeoutError:
             pass  # the client does not read
+        except Refused:
+            if not started:
+                raise
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             service.news.unsubscribe(name, queue)
             gone.cancel()
             stop.cancel()
 
 
-_GET, _POST, _BOTH = frozenset({"GET"}), frozenset({"POST"}), frozenset({"GET", "POST"})
+_GET, _POST, _BOTH = frozenset({"GET", "HEAD"}), frozenset({"POST"}), frozenset({"GET", "HEAD", "POST"})
 
 
 class _Gone(Exception):  # noqa: N818
@@ -333,12 +411,19 @@ def _chunk(body: bytes) -> dict[str, Any]:
 
 
 async def _send(send: Send, answer: Answer) -> None:
+    body = answer.body
+    size = len(body) if isinstance(body, bytes) else body.size
     headers = [
-        (b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body)), (b"cache-control", b"no-store"),
+        (b"content-type", answer.kind), (b"content-length", b"%d" % size), (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"), *answer.headers,
     ]  # fmt: skip
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})
+    for start in range(0, size - SMALL, SMALL):  # each part is sent when the client has read those before it
+        part = body[start : start + SMALL] if isinstance(body, bytes) else body.read(start, SMALL)
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    start = max(0, size - 1) // SMALL * SMALL
+    part = body[start:] if isinstance(body, bytes) else body.read(start, SMALL)
+    await send({"type": "http.response.body", "body": part})
 
 
 def _error(message: str) -> bytes:
@@ -349,6 +434,8 @@ def _refusal(refusal: Refused) -> Answer:
     headers: tuple[tuple[bytes, bytes], ...] = ()
     if refusal.status == 503:
         headers = ((b"retry-after", b"1"),)
+    elif refusal.status == 429:
+        headers = ((b"retry-after", b"%d" % refusal.details["seconds"]),)
     elif refusal.status == 401:
         headers = ((b"www-authenticate", b"Bearer"),)
     return Answer(refusal.status, orjson.dumps(refusal.as_json()), headers=headers)

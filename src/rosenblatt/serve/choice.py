@@ -39,6 +39,7 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
     try:
         estimator = learner(**parameters)
         estimator._check_parameters()
+        estimator._check_positive_of_stream(0)
         for name, value in (defaults(learner) | parameters).items():
             parameter, limits = declared[name], range_of(declared[name])
             if limits is not None and is_real(value) and not limits[0] <= value <= limits[1]:
@@ -51,7 +52,6 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
         if hasattr(estimator, "_check_stream_weights"):
             estimator._check_stream_weights()
             model = estimator._new_model(None, np.float64)
-            estimator._check_positive_of_stream(model)
             estimator._check_can_move(model)
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from error

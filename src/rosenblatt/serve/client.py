@@ -1,19 +1,20 @@
 """Python clients of the service: `Client`, and `AsyncClient` for programs with an event loop."""
 
 import asyncio
-import itertools
 import json
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import httpx
 
-BATCH = 1000
+BATCH, BATCH_BYTES = 1000, 1 << 20
+"""Number of lines, and of their bytes, of one request of many examples."""
+
 _PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 
 
@@ -43,10 +44,19 @@ def _checked(response: httpx.Response) -> httpx.Response:
     raise ServiceError(response.status_code, answer if isinstance(answer, dict) else {"error": str(answer)})
 
 
-def _options(url: str, token: str | None, timeout: float) -> dict[str, Any]:
+def _addresses(url: str | Sequence[str]) -> list[str]:
+    addresses = [url] if isinstance(url, str) else list(url)
+    if not addresses:
+        raise ValueError(
+            "`url` of a client must be an address or several; got an empty list. Pass those of all processes."
+        )
+    return [address.rstrip("/") for address in addresses]
+
+
+def _options(token: str | None, timeout: float) -> dict[str, Any]:
     token = token or os.environ.get("ROSENBLATT_TOKEN")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    return {"base_url": url, "headers": headers, "timeout": timeout}
+    return {"headers": headers, "timeout": timeout}
 
 
 def _plain(value: Any) -> Any:
@@ -66,14 +76,56 @@ def _path(model: str, *rest: str) -> str:
     return "/".join(["/v1/models", quote(model, safe=""), *rest])
 
 
-def _lines(requests: Iterable[dict[str, Any]]) -> bytes:
-    return b"\n".join(map(_body, requests))
+def _batches(requests: Iterable[dict[str, Any]]) -> Iterator[tuple[list[dict[str, Any]], bytes]]:
+    """Requests and their JSON lines, in parts of limited size."""
+    batch: list[dict[str, Any]] = []
+    lines: list[bytes] = []
+    size = 0
+    for request in requests:
+        line = _body(request)
+        if lines and (len(lines) == BATCH or size + len(line) > BATCH_BYTES):
+            yield batch, b"\n".join(lines)
+            batch, lines, size = [], [], 0
+        batch.append(request)
+        lines.append(line)
+        size += len(line) + 1
+    if lines:
+        yield batch, b"\n".join(lines)
 
 
-def _batches(requests: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    requests = iter(requests)
-    while batch := list(itertools.islice(requests, BATCH)):
-        yield batch
+def _answers(batch: list[dict[str, Any]], content: bytes) -> Iterator[dict[str, Any]]:
+    """Answers of a batch; those of refused requests get the id that was sent."""
+    lines = content.removesuffix(b"\n").split(b"\n")  # not splitlines: text may contain other line ends
+    for request, line in zip(batch, lines, strict=True):
+        answer = json.loads(line)
+        if "error" in answer and "id" in request:
+            answer.setdefault("id", request["id"])
+        yield answer
+
+
+class Answers(list[dict[str, Any]]):
+    """Answers to many requests, in their order."""
+
+    @property
+    def refused(self) -> "list[dict[str, Any]]":
+        """The answers of the requests that the service has refused, each with `error` and `id`."""
+        return [answer for answer in self if "error" in answer]
+
+
+class Work:
+    """Many requests of an `AsyncClient`: ``await`` it for all answers as `Answers`, or iterate over them with ``async for``."""
+
+    def __init__(self, answers: AsyncIterator[dict[str, Any]]) -> None:
+        self._answers = answers
+
+    def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
+        return self._answers
+
+    def __await__(self) -> Generator[Any, None, Answers]:
+        return self._all().__await__()
+
+    async def _all(self) -> Answers:
+        return Answers([answer async for answer in self._answers])
 
 
 def _predicting(examples: Iterable[Any]) -> Iterator[dict[str, Any]]:
@@ -82,9 +134,15 @@ def _predicting(examples: Iterable[Any]) -> Iterator[dict[str, Any]]:
         yield {"id": identity, "features": features}
 
 
+def _scoring(examples: Iterable[Any], top: int, reasons: int) -> Iterator[dict[str, Any]]:
+    for features in examples:
+        yield {"features": features, "top": top, "reasons": reasons}
+
+
 def _learning(examples: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    for features, label in examples:
-        yield {"id": uuid.uuid4().hex, "features": features, "label": label}
+    for example in examples:
+        identity, features, label = example if len(example) == 3 else (uuid.uuid4().hex, *example)
+        yield {"id": identity, "features": features, "label": label}
 
 
 def _revealing(labels: Iterable[Any]) -> Iterator[dict[str, Any]]:
@@ -92,10 +150,45 @@ def _revealing(labels: Iterable[Any]) -> Iterator[dict[str, Any]]:
         yield {"id": identity, "label": label}
 
 
+class _Stream:
+    """Server-sent events over several connections: the number of the last one, and which to leave out."""
+
+    def __init__(self, after: int | None) -> None:
+        self.last = after
+        self._greeted = False
+        self._lines: list[str] = []
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers of the next connection."""
+        self._lines = []
+        return {} if self.last is None else {"Last-Event-ID": str(self.last)}
+
+    def take(self, line: str) -> dict[str, Any] | None:
+        """Take a line; return an event when it is complete."""
+        if line:
+            self._lines.append(line)
+            return None
+        event, self._lines = _event(self._lines), []
+        if event is None:
+            return None
+        if event["kind"] == "model":  # sent at the start of every connection
+            greeted, self._greeted = self._greeted, True
+            if self.last is None:
+                self.last = event["sequence"]
+            return None if greeted else event
+        self.last = event["sequence"]
+        return event
+
+
 def _event(lines: list[str]) -> dict[str, Any] | None:
     """Parse the lines of a server-sent event; the result includes its `kind`."""
     fields = dict(line.split(": ", 1) for line in lines if ": " in line and not line.startswith(":"))
     return {"kind": fields.get("event", "message"), **json.loads(fields["data"])} if "data" in fields else None
+
+
+def _should_retry(response: httpx.Response) -> bool:
+    return response.status_code == 429 or (response.status_code == 503 and b'"retry":true' in response.content)
 
 
 class Client:
@@ -105,14 +198,15 @@ class Client:
 
     Parameters
     ----------
-    url : str, default="http://127.0.0.1:8520"
-        Address of the service.
+    url : str or list of str, default="http://127.0.0.1:8520"
+        Address of the service, or the addresses of all its processes; one that does not answer or is a standby is skipped.
     token : str or None, default=None
         Access token; by default that of the environment variable ROSENBLATT_TOKEN.
     timeout : float, default=30
         Seconds to wait for an answer.
-    retries : int, default=6
-        Number of further attempts if the service is not reachable or not ready.
+    retries : int, default=12
+        Number of further attempts if the service is not reachable or not ready; the default waits about 13 seconds, which is
+        longer than a failover takes.
 
     Examples
     --------
@@ -123,10 +217,15 @@ class Client:
     """
 
     def __init__(
-        self, url: str = "http://127.0.0.1:8520", token: str | None = None, *, timeout: float = 30.0, retries: int = 6
+        self,
+        url: str | Sequence[str] = "http://127.0.0.1:8520",
+        token: str | None = None,
+        *,
+        timeout: float = 30.0,
+        retries: int = 12,
     ) -> None:
-        self._http = httpx.Client(**_options(url, token, timeout))
-        self.retries = retries
+        self._http = httpx.Client(**_options(token, timeout))
+        self._urls, self.retries = _addresses(url), retries
 
     def __enter__(self) -> Self:
         return self
@@ -145,13 +244,16 @@ class Client:
     ) -> httpx.Response:
         headers = {"Content-Type": kind} if content is not None else {}
         for attempt in range(self.retries + 1):
-            try:
-                response = self._http.request(method, path, content=content, headers=headers)
-                if response.status_code != 503 or attempt == self.retries:
-                    return _checked(response)
-            except httpx.TransportError:
-                if attempt == self.retries:
-                    raise
+            for address in tuple(self._urls):
+                last = attempt == self.retries and address == self._urls[-1]
+                try:
+                    response = self._http.request(method, address + path, content=content, headers=headers)
+                    if not _should_retry(response) or last:
+                        return _checked(response)
+                except httpx.TransportError:
+                    if last:
+                        raise
+                self._urls = [*self._urls[1:], self._urls[0]]  # the next request starts with the one that answers
             time.sleep(_PAUSES[min(attempt, len(_PAUSES) - 1)])
         raise AssertionError("not reached")
 
@@ -179,22 +281,33 @@ class Client:
         answer: dict[str, Any] = self._ask("POST", _path(model, "learn"), _body(request)).json()
         return answer
 
-    def _many(self, kind: str, model: str, requests: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        for batch in _batches(requests):
-            response = self._ask("POST", _path(model, kind), _lines(batch), "application/x-ndjson")
-            yield from map(json.loads, response.text.splitlines())
+    def _many(self, kind: str, model: str, requests: Iterable[dict[str, Any]]) -> Answers:
+        answers = Answers()
+        for batch, lines in _batches(requests):
+            answers += _answers(batch, self._ask("POST", _path(model, kind), lines, "application/x-ndjson").content)
+        return answers
 
-    def predict_many(self, model: str, examples: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    def predict_many(self, model: str, examples: Iterable[Any]) -> Answers:
         """Predict many examples, features or pairs (id, features). Answers have the same order; a refused one has `error`."""
         return self._many("predict", model, _predicting(examples))
 
-    def reveal_many(self, model: str, labels: Iterable[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
+    def reveal_many(self, model: str, labels: Iterable[tuple[str, Any]]) -> Answers:
         """Reveal many pairs (id, label)."""
         return self._many("reveal", model, _revealing(labels))
 
-    def learn_many(self, model: str, examples: Iterable[tuple[Any, Any]]) -> Iterator[dict[str, Any]]:
-        """Learn many pairs (features, label)."""
+    def learn_many(self, model: str, examples: Iterable[tuple[Any, ...]]) -> Answers:
+        """Learn many pairs (features, label) or triples (id, features, label); `refused` of the result lists the refused ones."""
         return self._many("learn", model, _learning(examples))
+
+    def score(self, model: str, features: Any, *, top: int = 0, reasons: int = 0) -> dict[str, Any]:
+        """Predict without a record; with the scores of the best `top` classes, and the `reasons` features that count most."""
+        request = {"features": features, "top": top, "reasons": reasons}
+        answer: dict[str, Any] = self._ask("POST", _path(model, "score"), _body(request)).json()
+        return answer
+
+    def score_many(self, model: str, examples: Iterable[Any], *, top: int = 0, reasons: int = 0) -> Answers:
+        """Predict many examples without a record."""
+        return self._many("score", model, _scoring(examples, top, reasons))
 
     def info(self, model: str) -> dict[str, Any]:
         """Return the counts of examples and mistakes, the accuracy, classes and more of a model."""
@@ -211,23 +324,30 @@ class Client:
         Path(path).write_bytes(self._ask("GET", _path(model, "model")).content)
 
     def events(self, model: str, after: int | None = None) -> Iterator[dict[str, Any]]:
-        """Iterate over the events of a model as they happen; `after` starts after that event."""
-        headers = {} if after is None else {"Last-Event-ID": str(after)}
-        with self._http.stream(
-            "GET", _path(model, "events"), headers=headers, timeout=httpx.Timeout(30, read=60)
-        ) as response:
-            if not response.is_success:
-                response.read()
-            _checked(response)
-            lines: list[str] = []
-            for line in response.iter_lines():
-                if line:
-                    lines.append(line)
-                elif (event := _event(lines)) is not None:
-                    yield event
-                    lines = []
-                else:
-                    lines = []
+        """Iterate over the events of a model as they happen; `after` starts after that event.
+
+        If the connection ends, it is made again, and the events since then follow.
+        """
+        stream, attempt = _Stream(after), 0
+        while True:
+            address = self._urls[attempt % len(self._urls)]
+            try:
+                with self._http.stream(
+                    "GET", address + _path(model, "events"), headers=stream.headers, timeout=httpx.Timeout(30, read=60)
+                ) as response:
+                    if not response.is_success:
+                        response.read()
+                    if not _is_to_repeat(response, attempt, self.retries):
+                        _checked(response)
+                        for line in _text_lines(response.iter_raw()):
+                            if (event := stream.take(line)) is not None:
+                                attempt = 0
+                                yield event
+            except httpx.TransportError:
+                if attempt >= self.retries:
+                    raise
+            time.sleep(_PAUSES[min(attempt, len(_PAUSES) - 1)])
+            attempt += 1
 
 
 class AsyncClient:
@@ -240,10 +360,15 @@ class AsyncClient:
     """
 
     def __init__(
-        self, url: str = "http://127.0.0.1:8520", token: str | None = None, *, timeout: float = 30.0, retries: int = 6
+        self,
+        url: str | Sequence[str] = "http://127.0.0.1:8520",
+        token: str | None = None,
+        *,
+        timeout: float = 30.0,
+        retries: int = 12,
     ) -> None:
-        self._http = httpx.AsyncClient(**_options(url, token, timeout))
-        self.retries = retries
+        self._http = httpx.AsyncClient(**_options(token, timeout))
+        self._urls, self.retries = _addresses(url), retries
 
     async def __aenter__(self) -> Self:
         return self
@@ -262,13 +387,16 @@ class AsyncClient:
     ) -> httpx.Response:
         headers = {"Content-Type": kind} if content is not None else {}
         for attempt in range(self.retries + 1):
-            try:
-                response = await self._http.request(method, path, content=content, headers=headers)
-                if response.status_code != 503 or attempt == self.retries:
-                    return _checked(response)
-            except httpx.TransportError:
-                if attempt == self.retries:
-                    raise
+            for address in tuple(self._urls):
+                last = attempt == self.retries and address == self._urls[-1]
+                try:
+                    response = await self._http.request(method, address + path, content=content, headers=headers)
+                    if not _should_retry(response) or last:
+                        return _checked(response)
+                except httpx.TransportError:
+                    if last:
+                        raise
+                self._urls = [*self._urls[1:], self._urls[0]]  # the next request starts with the one that answers
             await asyncio.sleep(_PAUSES[min(attempt, len(_PAUSES) - 1)])
         raise AssertionError("not reached")
 
@@ -298,22 +426,32 @@ class AsyncClient:
         return answer
 
     async def _many(self, kind: str, model: str, requests: Iterable[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
-        for batch in _batches(requests):
-            response = await self._ask("POST", _path(model, kind), _lines(batch), "application/x-ndjson")
-            for line in response.text.splitlines():
-                yield json.loads(line)
+        for batch, lines in _batches(requests):
+            response = await self._ask("POST", _path(model, kind), lines, "application/x-ndjson")
+            for answer in _answers(batch, response.content):
+                yield answer
 
-    def predict_many(self, model: str, examples: Iterable[Any]) -> AsyncIterator[dict[str, Any]]:
+    def predict_many(self, model: str, examples: Iterable[Any]) -> Work:
         """Predict many examples, features or pairs (id, features)."""
-        return self._many("predict", model, _predicting(examples))
+        return Work(self._many("predict", model, _predicting(examples)))
 
-    def reveal_many(self, model: str, labels: Iterable[tuple[str, Any]]) -> AsyncIterator[dict[str, Any]]:
+    def reveal_many(self, model: str, labels: Iterable[tuple[str, Any]]) -> Work:
         """Reveal many pairs (id, label)."""
-        return self._many("reveal", model, _revealing(labels))
+        return Work(self._many("reveal", model, _revealing(labels)))
 
-    def learn_many(self, model: str, examples: Iterable[tuple[Any, Any]]) -> AsyncIterator[dict[str, Any]]:
-        """Learn many pairs (features, label)."""
-        return self._many("learn", model, _learning(examples))
+    def learn_many(self, model: str, examples: Iterable[tuple[Any, ...]]) -> Work:
+        """Learn many pairs (features, label) or triples (id, features, label)."""
+        return Work(self._many("learn", model, _learning(examples)))
+
+    async def score(self, model: str, features: Any, *, top: int = 0, reasons: int = 0) -> dict[str, Any]:
+        """Predict without a record; with the scores of the best `top` classes, and the `reasons` features that count most."""
+        request = {"features": features, "top": top, "reasons": reasons}
+        answer: dict[str, Any] = (await self._ask("POST", _path(model, "score"), _body(request))).json()
+        return answer
+
+    def score_many(self, model: str, examples: Iterable[Any], *, top: int = 0, reasons: int = 0) -> Work:
+        """Predict many examples without a record."""
+        return Work(self._many("score", model, _scoring(examples, top, reasons)))
 
     async def info(self, model: str) -> dict[str, Any]:
         """Return the counts of examples and mistakes, the accuracy, classes and more of a model."""
@@ -332,18 +470,43 @@ class AsyncClient:
         await asyncio.to_thread(write, content)
 
     async def events(self, model: str, after: int | None = None) -> AsyncIterator[dict[str, Any]]:
-        """Iterate over the events of a model as they happen; `after` starts after that event."""
-        headers = {} if after is None else {"Last-Event-ID": str(after)}
-        options = {"headers": headers, "timeout": httpx.Timeout(30, read=60)}
-        async with self._http.stream("GET", _path(model, "events"), **options) as response:  # type: ignore[arg-type]
-            if not response.is_success:
-                await response.aread()
-            _checked(response)
-            lines: list[str] = []
-            async for line in response.aiter_lines():
-                if line:
-                    lines.append(line)
-                    continue
-                event, lines = _event(lines), []
-                if event is not None:
-                    yield event
+        """Iterate over the events of a model as they happen; `after` starts after that event.
+
+        If the connection ends, it is made again, and the events since then follow.
+        """
+        stream, attempt = _Stream(after), 0
+        while True:
+            address = self._urls[attempt % len(self._urls)]
+            try:
+                async with self._http.stream(
+                    "GET", address + _path(model, "events"), headers=stream.headers, timeout=httpx.Timeout(30, read=60)
+                ) as response:
+                    if not response.is_success:
+                        await response.aread()
+                    if not _is_to_repeat(response, attempt, self.retries):
+                        _checked(response)
+                        rest = b""
+                        async for part in response.aiter_raw():
+                            *lines, rest = (rest + part).split(b"\n")
+                            for line in lines:
+                                if (event := stream.take(line.decode())) is not None:
+                                    attempt = 0
+                                    yield event
+            except httpx.TransportError:
+                if attempt >= self.retries:
+                    raise
+            await asyncio.sleep(_PAUSES[min(attempt, len(_PAUSES) - 1)])
+            attempt += 1
+
+
+def _is_to_repeat(response: httpx.Response, attempt: int, retries: int) -> bool:
+    return not response.is_success and attempt < retries and _should_retry(response)
+
+
+def _text_lines(parts: Iterator[bytes]) -> Iterator[str]:
+    """Lines of a stream; only a line feed ends one, because JSON may contain other line ends of Unicode."""
+    rest = b""
+    for part in parts:
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            yield line.decode()

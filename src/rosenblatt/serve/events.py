@@ -27,6 +27,16 @@ class Limits:
         Maximum number of models.
     weights : int
         Maximum number of weights of a model: features times classes.
+    pending_bytes : int
+        Maximum number of bytes of the predictions of a model that wait for their label; beyond it the oldest expire.
+    classes : int
+        Maximum number of classes of a model.
+    new_classes : int
+        Maximum number of classes that one request may add.
+    names : int
+        Maximum number of characters of the names of the features of a model.
+    rate : float
+        Maximum number of requests and lines per second of a client; 0 for no limit.
     """
 
     body: int = 8 << 20
@@ -36,6 +46,11 @@ class Limits:
     remembered: int = 100_000
     models: int = 100
     weights: int = 50_000_000
+    pending_bytes: int = 64 << 20
+    classes: int = 10_000
+    new_classes: int = 100
+    names: int = 64 << 20
+    rate: float = 0.0
 
 
 class Event(NamedTuple):
@@ -54,6 +69,11 @@ class Pending(NamedTuple):
     time: float
     prediction: Any
     request: bytes
+
+    @property
+    def size(self) -> int:
+        """About the number of bytes in memory."""
+        return len(self.request) + 300
 
 
 Requests = Sequence[tuple[Any, bytes]]

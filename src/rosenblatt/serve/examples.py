@@ -1,15 +1,22 @@
 """Checks of the features, labels and ids that clients send."""
 
 import re
+import reprlib
 from typing import Any
 
 LARGEST = 1e100
 """Larger numbers are refused, because their squares could overflow."""
 
 LONGEST_ID, LONGEST_LABEL, LONGEST_NAME = 200, 200, 1000
+LONGEST_KEY = 2 * LONGEST_NAME + 1
+"""Number of characters of the longest ``name=word``."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 _NUMBERS = frozenset({float, int})
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother = 3, 80, 80
+"""Values of clients are shown without their depths: `repr` of deeply nested lists raises RecursionError."""
 
 
 class Refused(Exception):  # noqa: N818 - a response, not an error of the program
@@ -166,5 +173,5 @@ def _too_large(item: tuple[Any, Any]) -> Refused:
 
 
 def _shown(value: Any) -> str:
-    text = "nothing" if value is None else repr(value)
+    text = "nothing" if value is None else _SHORT.repr(value)
     return text if len(text) <= 60 else text[:59] + "…"

@@ -8,6 +8,8 @@ import orjson
 
 from rosenblatt.serve.learner import Served
 
+MOST_CLASSES = 100
+
 
 def describe(served: Served) -> dict[str, Any]:
     """Counts, classes and settings of the model."""
@@ -34,23 +36,23 @@ def recent_examples(served: Served) -> list[dict[str, Any]]:
     return [
         {
             "time": time, "id": identity, "prediction": prediction, "label": label, "mistake": bool(prediction != label),
-            "features": orjson.loads(request)["features"],
+            "features": None if request is None else orjson.loads(request)["features"],
         }
         for time, identity, prediction, label, request in served.recent
     ]  # fmt: skip
 
 
-def strongest(served: Served, top: int) -> Iterator[dict[str, Any]]:
-    """Features with the largest positive and negative weights of each class."""
-    model = getattr(served.estimator, "model_", None)
-    if model is None or not hasattr(served.estimator, "coef_") or not model.n_features or len(model.classes) < 2:
+def strongest(estimator: Any, top: int) -> Iterator[dict[str, Any]]:
+    """Features with the largest weights of each class, of the first hundred classes."""
+    model = getattr(estimator, "model_", None)
+    if model is None or not hasattr(estimator, "coef_") or not model.n_features or len(model.classes) < 2:
         return
     coef, _ = model.coef()
     names = list(model.features) if model.features is not None else [str(n) for n in range(model.n_features)]
     rows = (
         [(model.classes[0], -coef[0]), (model.classes[1], coef[0])]
         if len(coef) == 1
-        else zip(model.classes, coef, strict=True)
+        else zip(model.classes[:MOST_CLASSES], coef, strict=False)
     )
     for label, weights in rows:
         count = min(top, len(weights))

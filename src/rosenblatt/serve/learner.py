@@ -20,8 +20,11 @@ from rosenblatt.serve.examples import LARGEST, Refused, checked_id, checked_labe
 from rosenblatt.serve.teaching import Taught
 from rosenblatt.training.progressive import learn_records
 
-POINTS, SHOWN = 256, 20
-"""Maximum number of points of the learning curve, and of recent examples, to keep."""
+POINTS, SHOWN, LONGEST_SHOWN = 256, 20, 4096
+"""Maximum number of points of the learning curve, of recent examples, and of bytes of one of these, to keep."""
+
+LEAP = 3600.0
+"""Seconds. If the last event is so much later than the clock, its time was wrong, and time continues with the clock."""
 
 
 def _answer(identity: str | None, prediction: Any, label: Any) -> dict[str, Any]:
@@ -56,10 +59,13 @@ class Served(Taught):
         self.sequence = self.snapshot_sequence = 0
         self.examples = self.mistakes = self.predictions = self.expired = self.differences = 0
         self.pending: dict[str, Pending] = {}
+        self.pending_bytes = 0
+        self.new_lines = self.new_bytes = 0  # since the last snapshot
+        self.scored = 0
         self.done: dict[str, tuple[Any, Any] | None] = {}
         self.curve: list[tuple[int, int]] = []
         self.stride = 1
-        self.recent: deque[tuple[float, str | None, Any, Any, bytes]] = deque(maxlen=SHOWN)
+        self.recent: deque[tuple[float, str | None, Any, Any, bytes | None]] = deque(maxlen=SHOWN)
         self.remembered = Limits.remembered
 
     # ---- counts ----
@@ -77,7 +83,8 @@ class Served(Taught):
                 if len(self.curve) > POINTS:
                     self.curve, self.stride = self.curve[1::2], 2 * self.stride
         last = slice(-SHOWN, None)
-        self.recent.extend(zip(repeat(time), ids[last], predictions[last], labels[last], requests[last]))
+        shown = (text if len(text) <= LONGEST_SHOWN else None for text in requests[last])
+        self.recent.extend(zip(repeat(time), ids[last], predictions[last], labels[last], shown))
 
     def _remember(self, identity: str, outcome: tuple[Any, Any] | None) -> None:
         done = self.done
@@ -88,12 +95,22 @@ class Served(Taught):
     # ---- requests ----
 
     def now(self, clock: float) -> float:
-        """Time of the next event: that of the clock, but never before the last event."""
-        return max(self.time, clock)
+        """Time of the next event: that of the clock, but not before the last event unless that one is far in the future."""
+        return clock if self.time - clock > LEAP else max(self.time, clock)
 
-    def _event(self, kind: str, payload: bytes, time: float) -> Event:
-        self.sequence, self.time = self.sequence + 1, time
+    def _event(self, kind: str, payload: bytes, time: float, lines: int = 1) -> Event:
+        self._move_to(self.sequence + 1, time)
+        self._count(lines, payload)
         return Event(self.number, self.sequence, kind, time, payload)
+
+    def _move_to(self, sequence: int, time: float) -> None:
+        if time < self.time:  # after a wrong clock: predictions dated in the future would never expire
+            self.pending = {i: p._replace(time=min(p.time, time)) for i, p in self.pending.items()}
+        self.sequence, self.time = sequence, time
+
+    def _count(self, lines: int, payload: bytes) -> None:
+        self.new_lines += lines
+        self.new_bytes += len(payload)
 
     def creation(self) -> Event:
         """The first event, which creates the model."""
@@ -108,33 +125,35 @@ class Served(Taught):
         served.sequence = event.sequence
         return served
 
-    def expire(self, clock: float, limits: Limits, room: int = 0) -> list[Event]:
-        """Expire predictions that are too old, and as many of the oldest as needed to make room for `room` new ones."""
+    def expire(self, clock: float, limits: Limits, requests: Requests = ()) -> list[Event]:
+        """Expire predictions that are too old, and as many of the oldest as needed to make room for those of `requests`."""
         pending = self.pending
         if not pending:
             return []
         now = self.now(clock)
         oldest = now - limits.age
-        if len(pending) + room <= limits.pending and next(iter(pending.values())).time >= oldest:
+        surplus = len(pending) + len(requests) - limits.pending
+        bytes_over = self.pending_bytes + sum(len(text) for _, text in requests) - limits.pending_bytes
+        if surplus <= 0 and bytes_over <= 0 and next(iter(pending.values())).time >= oldest:
             return []
-        surplus = len(pending) + room - limits.pending
         ids: list[str] = []
         for identity, prediction in pending.items():
-            if prediction.time >= oldest and len(ids) >= surplus:
+            if prediction.time >= oldest and len(ids) >= surplus and bytes_over <= 0:
                 break
             ids.append(identity)
+            bytes_over -= prediction.size
         self._expire(ids)
-        return [self._event("expire", orjson.dumps(ids), now)]
+        return [self._event("expire", orjson.dumps(ids), now, len(ids))]
 
     def _expire(self, ids: Iterable[str]) -> None:
         for identity in ids:
-            del self.pending[identity]
+            self.pending_bytes -= self.pending.pop(identity).size
             self._remember(identity, None)
             self.expired += 1
 
     def predict(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
         """Predict; returns the events and one answer per request, which can be a `Refused`."""
-        events = self.expire(clock, limits, len(requests))
+        events = self.expire(clock, limits, requests)
         now, accepted = self.now(clock), Lines()
         answers: list[Any] = []
         for request, text in requests:
@@ -158,11 +177,12 @@ class Served(Taught):
             answers.append({"id": identity, "prediction": prediction, "repeated": False})
             accepted.add(text, answers[-1])
         if accepted:
-            events.append(self._event("predict", accepted.payload(), now))
+            events.append(self._event("predict", accepted.payload(), now, len(accepted.texts)))
         return events, answers
 
     def _wait(self, identity: str, pending: Pending) -> None:
         self.pending[identity] = pending
+        self.pending_bytes += pending.size
         self.predictions += 1
 
     def _predicted_before(self, identity: str, waiting: Pending, request: Any) -> dict[str, Any]:
@@ -183,7 +203,7 @@ class Served(Taught):
                     answers.append(self._revealed_before(identity, label))
                     continue
                 features = expanded(orjson.loads(waiting.request)["features"])
-                self._check_room(features, label, limits.weights)
+                self._check_room(features, label, limits)
                 self._teach(features, label)
             except (Refused, ValueError, OverflowError) as refusal:
                 answers.append(_as_refused(refusal))
@@ -191,11 +211,12 @@ class Served(Taught):
             answers.append(self._revealed(identity, waiting, label, now))
             lines.append((identity, label))
         if lines:
-            events.append(self._event("reveal", orjson.dumps(lines), now))
+            events.append(self._event("reveal", orjson.dumps(lines), now, len(lines)))
         return events, answers
 
     def _revealed(self, identity: str, waiting: Pending, label: Any, time: float) -> dict[str, Any]:
         del self.pending[identity]
+        self.pending_bytes -= waiting.size
         prediction = waiting.prediction
         self._remember(identity, (label, prediction))
         self._score((identity,), (waiting.request,), (prediction,), (label,), time)
@@ -240,23 +261,18 @@ class Served(Taught):
         if accepted:
             predictions, labels = accepted.column("prediction"), accepted.column("label")
             self._score(accepted.column("id"), accepted.texts, predictions, labels, now)
-            events.append(self._event("learn", accepted.payload(), now))
+            events.append(self._event("learn", accepted.payload(), now, len(labels)))
         return events, answers
 
     def _learn_at_once(self, requests: Requests, limits: Limits) -> list[Any] | None:
         """Answers to simple examples: dicts of known features, known classes, no ids. None if there are other examples."""
-        if self._plain is None or len(requests) == 1:
+        if len(requests) == 1:
             return None
         rows = [request["features"] for request, _ in requests]
         labels = [request["label"] for request, _ in requests]
-        if (
-            any("id" in request for request, _ in requests)
-            or not {dict}.issuperset(map(type, rows))
-            or not {str}.issuperset(map(type, labels))  # 1, 1.0 and true are equal in Python but different labels
-            or max(map(len, rows)) > limits.features
-        ):
+        if any("id" in request for request, _ in requests):
             return None
-        predictions = learn_records(self._plain, rows, labels, LARGEST)
+        predictions = self._learn_rows(rows, labels, limits.features)
         if predictions is None:
             return None
         same = functools.cache(
@@ -266,6 +282,17 @@ class Served(Taught):
             Refused(409, str(prediction)) if isinstance(prediction, ValueError) else same(prediction, label)
             for prediction, label in zip(predictions, labels, strict=True)
         ]
+
+    def _learn_rows(self, rows: list[Any], labels: list[Any], most: int) -> list[Any] | None:
+        """Predictions for simple examples, which are learned; None if there are others, and nothing was done."""
+        if (
+            self._plain is None
+            or not {dict}.issuperset(map(type, rows))
+            or not {str}.issuperset(map(type, labels))  # 1, 1.0 and true are equal in Python but different labels
+            or max(map(len, rows)) > most
+        ):
+            return None
+        return learn_records(self._plain, rows, labels, LARGEST)
 
     def _learn_line(self, request: Any, text: bytes, limits: Limits) -> Any:
         """Answer to one example, which can be a `Refused`."""
@@ -278,11 +305,12 @@ class Served(Taught):
                 if identity in self.done:
                     return self._revealed_before(identity, label)
             features = expanded(request["features"], limits.features, len(text))
-            if self._plain is not None and self._room >= len(features) and label in self._plain.class_number:
+            plain = self._plain if type(features) is dict and type(label) is str else None
+            if plain is not None and self._room >= len(features) and label in plain.class_number:
                 self._room -= len(features)
-                prediction = self._plain.learn_one(features, label)
+                prediction = plain.learn_one(features, label)
             else:
-                self._check_room(features, label, limits.weights)
+                self._check_room(features, label, limits)
                 prediction = self._guess_and_teach(features, label)
         except (Refused, ValueError, OverflowError) as refusal:
             return _as_refused(refusal)
@@ -298,8 +326,9 @@ class Served(Taught):
         With `own` the model makes the predictions again instead of using those of the log; `differences` counts predictions
         that differ.
         """
-        self.sequence, self.time = event.sequence, event.time
+        self._move_to(event.sequence, event.time)
         lines = orjson.loads(event.payload)
+        self._count(1 if event.kind == "create" else len(lines["ids"] if type(lines) is dict else lines), event.payload)
         if event.kind == "predict":
             for request, identity, given in zip(lines["requests"], lines["ids"], lines["predictions"], strict=True):
                 prediction = self._compared(self.guess(expanded(request["features"])), given) if own else given
@@ -310,15 +339,25 @@ class Served(Taught):
                 self._teach(expanded(orjson.loads(waiting.request)["features"]), label)
                 self._revealed(identity, waiting, label, event.time)
         elif event.kind == "learn":
-            for request, identity, given in zip(lines["requests"], lines["ids"], lines["predictions"], strict=True):
-                label = checked_label(request["label"])
-                prediction = self._guess_and_teach(expanded(request["features"]), label)
-                prediction = self._compared(prediction, given) if own else given
-                if identity is not None:
-                    self._remember(identity, (label, prediction))
-                self._score((identity,), (orjson.dumps(request),), (prediction,), (label,), event.time)
+            self._learn_again(lines["requests"], lines["ids"], lines["predictions"], event.time, own)
         elif event.kind == "expire":
             self._expire(lines)
+
+    def _learn_again(self, requests: list[Any], ids: list[Any], given: list[Any], time: float, own: bool) -> None:
+        rows, labels = [request["features"] for request in requests], [request["label"] for request in requests]
+        predictions = self._learn_rows(rows, labels, 1 << 62) if len(rows) > 1 else None
+        if predictions is None:
+            labels = list(map(checked_label, labels))
+            predictions = [self._guess_and_teach(expanded(x), label) for x, label in zip(rows, labels, strict=True)]
+        elif wrong := next((p for p in predictions if isinstance(p, ValueError)), None):
+            raise wrong
+        if own:
+            given = [self._compared(*pair) for pair in zip(predictions, given, strict=True)]
+        for identity, label, prediction in zip(ids, labels, given, strict=True):
+            if identity is not None:
+                self._remember(identity, (label, prediction))
+        texts = [b""] * (len(rows) - SHOWN) + [orjson.dumps(request) for request in requests[-SHOWN:]]
+        self._score(ids, texts, given, labels, time)
 
     def _compared(self, prediction: Any, given: Any) -> Any:
         self.differences += prediction != given

@@ -29,6 +29,9 @@ class Metrics:
             "rosenblatt_store_failures", "Groups that could not be written.", registry=self.registry
         )
         self.snapshots = Counter("rosenblatt_snapshots", "Snapshots taken.", registry=self.registry)
+        self.snapshot_failures = Counter(
+            "rosenblatt_snapshot_failures", "Snapshots that could not be taken.", registry=self.registry
+        )
         self._commit = Histogram(
             "rosenblatt_commit_seconds", "Time to write a group to disk.", buckets=_SECONDS, registry=self.registry
         )
@@ -85,6 +88,9 @@ class Metrics:
             pending.add_metric([served.name], len(served.pending))
         yield from counters.values()
         yield pending
+        aside = GaugeMetricFamily("rosenblatt_models_set_aside", "Models that could not be rebuilt from the log.")
+        aside.add_metric([], len(self.service.aside))
+        yield aside
 
     def text(self) -> bytes:
         """All metrics in the text format of Prometheus."""

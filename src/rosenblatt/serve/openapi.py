@@ -8,6 +8,7 @@ from rosenblatt.learners import find, names
 from rosenblatt.serve.choice import range_of
 from rosenblatt.serve.events import Limits
 from rosenblatt.serve.examples import LARGEST, LONGEST_ID, LONGEST_LABEL, LONGEST_NAME, NAME
+from rosenblatt.serve.scoring import MOST_REASONS, MOST_TOP
 
 _ERROR = {"$ref": "#/components/schemas/Error"}
 _LABEL = {"$ref": "#/components/schemas/Label"}
@@ -25,12 +26,13 @@ def _answers(good: dict[str, Any], *errors: int) -> dict[str, Any]:
     meaning = {
         400: "Not JSON.", 401: "No token, or an unknown one.", 403: "The token lacks this right.", 404: "No such model or id.",
         409: "A conflict with an existing id, label or model.", 410: "The prediction has expired.",
-        413: "The body is too large.", 422: "The request is not valid.", 503: "No events are accepted now; try again.",
+        413: "The body is too large.", 422: "The request is not valid.",
+        429: "More requests or lines per second than --max-rate.", 503: "No events are accepted now; try again.",
     }  # fmt: skip
     answers = dict(good)
-    for status in dict.fromkeys((401, 403, 404, *errors)):
+    for status in dict.fromkeys((401, 403, 404, *errors, 429)):
         answer: dict[str, Any] = {"description": meaning[status], "content": {"application/json": {"schema": _ERROR}}}
-        if status == 503:
+        if status in (429, 503):
             answer["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
         answers[str(status)] = answer
     return answers
@@ -57,6 +59,7 @@ def _other(description: str, media: str) -> dict[str, Any]:
 
 
 def _event(kind: str, summary: str, description: str) -> dict[str, Any]:
+    done = "Done." if kind == "score" else "Done, and on disk."
     return {
         "post": {
             "operationId": kind,
@@ -71,7 +74,7 @@ def _event(kind: str, summary: str, description: str) -> dict[str, Any]:
                 },
             },
             "responses": _answers(
-                {"200": _json("Done, and on disk.", {"$ref": f"#/components/schemas/{kind.capitalize()}Answer"}, lines=True)},
+                {"200": _json(done, {"$ref": f"#/components/schemas/{kind.capitalize()}Answer"}, lines=True)},
                 400, 404, 409, 410, 413, 422, 503,
             ),
         },
@@ -180,15 +183,57 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
             {"id": {"anyOf": [_ID, {"type": "null"}]}, "features": _FEATURES, "label": _LABEL}, ["features", "label"]
         ),
         "LearnAnswer": _object(learned),
+        "Score": _object(
+            {
+                "features": _FEATURES,
+                "top": {"type": "integer", "minimum": 0, "maximum": MOST_TOP, "default": 0},
+                "reasons": {"type": "integer", "minimum": 0, "maximum": MOST_REASONS, "default": 0},
+            },
+            ["features"],
+        ),
+        "ScoreAnswer": _object(
+            {
+                "prediction": _GUESS,
+                "scores": _list(_object({"label": _LABEL, "score": {"type": "number"}})),
+                "reasons": {
+                    "anyOf": [
+                        _list(
+                            _object(
+                                {"feature": {"type": "string"}, "value": {"type": "number"}, "part": {"type": "number"}}
+                            )
+                        ),
+                        {"type": "null"},
+                    ],
+                    "description": "null for a learner that has not one weight per feature.",
+                },
+            },
+            ["prediction"],
+        ),
     }
     model_answer = {"$ref": "#/components/schemas/Model"}
     state = _object({"status": {"type": "string"}, "state": {"type": "string"}})
+    ready = {
+        "security": [],
+        "responses": {
+            "200": _json(
+                "Ready.",
+                _object({
+                    "status": {"type": "string"}, "state": {"type": "string"},
+                    "set_aside": {"type": "array", "items": {"type": "string"}, "description": "Models that cannot be read."},
+                }),
+            ),
+            "503": {**_answers({}, 503)["503"]},
+        },
+    }  # fmt: skip
     paths: dict[str, Any] = {
         "/v1/models": {
             "get": {
                 "operationId": "models",
                 "summary": "All models.",
-                "responses": _answers({"200": _json("The models.", _object({"models": _list(model_answer)}))}, 503),
+                "responses": _answers({"200": _json("The models.", _object({
+                    "models": _list(model_answer),
+                    "set_aside": _list(_object({"name": {"type": "string"}, "reason": {"type": "string"}})),
+                }))}, 503),
             }
         },
         "/v1/models/{name}": {
@@ -219,6 +264,12 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
         "/v1/models/{name}/learn": _event(
             "learn", "Learn an example with a known label.", "With an id it is learned only once, even if it is sent again."
         ),
+        "/v1/models/{name}/score": _event(
+            "score",
+            "Predict an example from memory, without a record; a standby answers too.",
+            "Labels for it cannot be revealed. `top` asks for classes with their scores, `reasons` for the features with the "
+            "largest parts of the score.",
+        ),
         "/v1/models/{name}/model": {
             "parameters": [_NAME_PARAMETER],
             "get": {
@@ -246,13 +297,17 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
                 "responses": {"200": _json("It is running.", state)},
             }
         },
-        "/readyz": {
+        "/livez": {
             "get": {
-                "operationId": "readyz",
-                "summary": "Whether events are accepted.",
+                "operationId": "livez",
+                "summary": "The same as /healthz, by the name that Kubernetes uses.",
                 "security": [],
-                "responses": {"200": _json("They are accepted.", state), "503": {**_answers({}, 503)["503"]}},
+                "responses": {"200": _json("It is running.", state)},
             }
+        },
+        "/readyz": {"get": {"operationId": "readyz", "summary": "Whether events are accepted.", **ready}},
+        "/readyz/reads": {
+            "get": {"operationId": "readyzReads", "summary": "Whether scores and reads are answered, as by a standby.", **ready}
         },
         "/metrics": {
             "get": {

@@ -1,6 +1,7 @@
 """The server process: uvicorn with the application, logging and shutdown."""
 
 import asyncio
+import contextlib
 import gc
 import logging
 import signal
@@ -36,23 +37,84 @@ class JsonLines(logging.Formatter):
         return orjson.dumps(line, default=str).decode()
 
 
+MOST_HEADER, MOST_CONNECTIONS = 1 << 14, 4000
+
+
 class _Protocol(HttpToolsProtocol):
-    """Record since when the rest of a request is missing; `_Server` disconnects clients that are too slow."""
+    """A connection that limits what a client can send before it is asked for a token.
+
+    It records since when the rest of a request is missing, or since when the client has not read; `_Server` disconnects clients
+    that are too slow.
+    """
 
     owing_since: float | None = None
+    unread_since: float | None = None
+    _header = 0
+    _in_header = True
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self.owing_since = self.loop.time()
+        self.active = self.owing_since = self.loop.time()
+        if len(self.connections) > MOST_CONNECTIONS:
+            _close_longest_idle(self.connections)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse a part of a request; its line, its headers and the trailers of its body are limited together."""
+        self.active = self.loop.time()
+        if self._in_header:
+            self._header += len(data)
+            if self._header > MOST_HEADER + len(data) or (self._header > MOST_HEADER and b"\r\n\r\n" not in data):
+                self._refuse()
+                return
+        super().data_received(data)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._header += len(name) + len(value)
+        if self._header <= 4 * MOST_HEADER:
+            super().on_header(name, value)
+        else:
+            self._refuse()
+
+    def _refuse(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n\r\n")
+            self.transport.close()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._in_header, self._header = True, 0
         if self.owing_since is None:
             self.owing_since = self.loop.time()
 
+    def on_headers_complete(self) -> None:
+        self._in_header = False
+        super().on_headers_complete()
+
     def on_message_complete(self) -> None:
         self.owing_since = None
+        self._in_header, self._header = True, 0
         super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        self.unread_since = self.loop.time()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self.unread_since = None
+        super().resume_writing()
+
+    @property
+    def idle(self) -> bool:
+        """Whether no request is being handled."""
+        cycle: Any = self.cycle  # None before the first request
+        return cycle is None or bool(cycle.response_complete)
+
+
+def _close_longest_idle(connections: Any) -> None:
+    """Close a tenth of the connections: those without a request, the longest idle ones first."""
+    idle = sorted((connection for connection in connections if connection.idle), key=lambda one: one.active)
+    for connection in idle[: MOST_CONNECTIONS // 10]:
+        connection.transport.abort()
 
 
 class _Server(uvicorn.Server):
@@ -66,8 +128,9 @@ class _Server(uvicorn.Server):
         if counter % 10 == 0:  # once a second
             latest = asyncio.get_running_loop().time() - self._patience
             for connection in tuple(self.server_state.connections):
-                since = getattr(connection, "owing_since", None)
-                if since is not None and since < latest:
+                assert isinstance(connection, _Protocol)
+                since = [time for time in (connection.unread_since, connection.owing_since) if time is not None]
+                if since and min(since) < latest:
                     connection.transport.abort()
         return await super().on_tick(counter)
 
@@ -105,7 +168,7 @@ def serve(
     limits : Limits
         Limits for requests of clients.
     snapshot_every : int
-        Number of events of a model between two snapshots.
+        Number of examples of a model between two snapshots.
     log_level, log_requests
         Amount of logging on standard error.
     patience : float
@@ -134,6 +197,18 @@ def serve(
         runner.run(_serve(store, tokens, host, port, limits or Limits(), snapshot_every, log_requests, patience))
 
 
+def _allow_connections() -> None:
+    """Raise the number of files that this process may open, which is often 1024, as far as it may."""
+    with contextlib.suppress(ImportError, OSError, ValueError):  # not every system has these limits
+        import resource
+
+        wanted = MOST_CONNECTIONS + 1000
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def _loop() -> asyncio.AbstractEventLoop:
     try:
         import uvloop
@@ -155,6 +230,7 @@ async def _serve(
 ) -> None:
     service = Service(store, limits, tokens=tokens, guarded=not is_loopback(host), snapshot_every=snapshot_every)
     sys.setswitchinterval(0.001)  # the event loop must not wait long for the writing thread
+    _allow_connections()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)  # requests make many small objects and no cycles
@@ -171,7 +247,6 @@ async def _serve(
         server_header=False,
         date_header=False,
         timeout_keep_alive=75,
-        limit_concurrency=2000,
         timeout_graceful_shutdown=20,
         backlog=1024,
     )

@@ -3,39 +3,80 @@
 Everything runs on one event loop. A request is checked and applied to the model at once, its events are added to the group being
 collected (`groups`), and its answer waits until that group is on disk.
 
-If a group cannot be written, memory is ahead of the log. Then all models are discarded and read again from the store, as after
-a crash, and all requests whose events were not confirmed are refused.
+If a group cannot be written, or a request fails in an unexpected way, memory is ahead of the log. Then all models are discarded
+and read again from the store, as after a crash, and all requests whose events were not confirmed are refused.
+
+A standby reads the log as it grows, so it can answer reads, and takes over with the events that it has not read yet. A model that
+cannot be read is set aside, and the others are served.
 """
 
 import asyncio
 import contextlib
+import dataclasses
 import logging
+import os
+import tempfile
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from rosenblatt.model_file.container import to_bytes
 from rosenblatt.serve.choice import canonical
-from rosenblatt.serve.events import Event, Limits
+from rosenblatt.serve.clock import Clock
+from rosenblatt.serve.events import Event, Limits, Requests
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.groups import Groups
 from rosenblatt.serve.insight import describe, recent_examples, strongest
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.metrics import Metrics
 from rosenblatt.serve.news import News
-from rosenblatt.serve.snapshots import from_snapshot, packed_model, read_model
+from rosenblatt.serve.scoring import scored
+from rosenblatt.serve.snapshots import copied_estimator, packed_model, read_model
 from rosenblatt.serve.store import LeaseLost, Store, StoreError, Token
 
 log = logging.getLogger("rosenblatt.serve")
 
-SLICE = 250
-"""Number of lines of a batch that are handled without a break; between them other requests are handled."""
-
 PATIENCE = 5.0
 """Seconds without a renewal of the lease after which another process takes over."""
 
+FOLLOW = 0.5
+"""Seconds between two readings of the log by a standby."""
+
+SLICE_SECONDS = 0.005
+"""Seconds for which a standby applies events without a break."""
+
+STALE = 30.0
+"""Seconds without a reading after which a standby is not ready for reads."""
+
 _WORK = {"predict": Served.predict, "reveal": Served.reveal, "learn": Served.learn}
+
+
+class SharedFile:
+    """A temporary file that several clients read at different places; it is deleted with the last of them.
+
+    Parameters
+    ----------
+    content : bytes
+        Content of the file.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self.size = len(content)
+        with tempfile.TemporaryFile() as file:
+            file.write(content)
+            file.flush()
+            self._number = os.dup(file.fileno())
+
+    def __del__(self) -> None:
+        os.close(self._number)
+
+    def read(self, start: int, count: int) -> bytes:
+        """Read a part."""
+        os.lseek(self._number, start, os.SEEK_SET)
+        return os.read(self._number, count)
 
 
 class Service:
@@ -65,12 +106,12 @@ class Service:
         tokens: Sequence[Token] = (),
         guarded: bool = False,
         snapshot_every: int = 20_000,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        self.store, self.limits, self.clock = store, limits, clock
+        self.store, self.limits, self.clock = store, limits, clock or Clock()
         self.metrics = Metrics(self)
         self.models: dict[str, Served] = {}
-        self.names: dict[str, int] = {}
+        self.aside: dict[str, str] = {}
         self.tokens = list(tokens)
         self.guarded = guarded or bool(tokens)
         self.state, self.reason = "starting", "the event log is being read"
@@ -81,7 +122,13 @@ class Service:
         self._groups = Groups(store, self._write, snapshot_every, self.news, self.metrics)
         self._task: asyncio.Task[None] | None = None
         self._keeper: asyncio.Task[None] | None = None
-        self._standby: dict[str, tuple[int, Served]] = {}
+        self._follower: asyncio.Task[None] | None = None
+        self._following: dict[str, Served] = {}
+        self._followed = 0.0
+        self._numbers = 0
+        self._reading, self._stop_reading = asyncio.Lock(), threading.Event()
+        self._turn, self._copying = asyncio.Lock(), asyncio.Lock()
+        self._last_file: tuple[tuple[int, int], SharedFile] | None = None
 
     # ---- start and stop ----
 
@@ -89,11 +136,14 @@ class Service:
         """Start; the service accepts events when `state` is "ready"."""
         self._task = asyncio.create_task(self._live())
         self._keeper = asyncio.create_task(self._keep_house())
+        self._follower = asyncio.create_task(self._follow())
 
     async def close(self) -> None:
         """Write the remaining events, take snapshots and release the store."""
-        if self._keeper is not None:
-            self._keeper.cancel()
+        self._stop_reading.set()
+        for task in (self._keeper, self._follower):
+            if task is not None:
+                task.cancel()
         if self.state == "ready":
             self.state, self.reason = "stopping", "the service is being stopped"
             self._groups.wake()
@@ -102,6 +152,7 @@ class Service:
         if self._task is not None:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
+        self._groups.close()
         self._writer.shutdown()
         self._helper.shutdown()
         self.store.close()
@@ -151,20 +202,83 @@ class Service:
         self.state, self.reason = state, reason
 
     async def _load(self) -> None:
-        """Read all models, each from its newest snapshot and the events after it."""
+        """Read all models to the end of the log; the lease is renewed in the meantime."""
         started = time.perf_counter()
-        self.names, self.models = await self._write(self._read_models)
+        reading = asyncio.create_task(self._catch_up(whole=True))
+        try:
+            while not reading.done():
+                await asyncio.wait({reading}, timeout=PATIENCE / 5)
+                await self._write(self.store.append, [])
+            await reading
+        finally:
+            if not reading.done():
+                self._stop_reading.set()
+                with contextlib.suppress(StoreError):
+                    await reading
+                self._stop_reading.clear()
+        self.models, self._following = self._following, {}
         await self._refresh_tokens()
-        log.info("read", extra={"seconds": round(time.perf_counter() - started, 3)})
+        log.info("read", extra={"seconds": round(time.perf_counter() - started, 3), "models": len(self.models)})
 
-    def _read_models(self) -> tuple[dict[str, int], dict[str, Served]]:
-        names = {name: number for number, name in self.store.models()}
-        models = {name: read_model(self.store, number, self.limits) for name, number in names.items()}
-        for algorithm, parameters in {
-            (m.algorithm, repr(m.parameters)): (m.algorithm, m.parameters) for m in models.values()
-        }.values():
-            warm(algorithm, parameters)  # so that the first request does not wait for it
-        return names, models
+    async def _help(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._helper, work, *arguments)
+
+    async def _catch_up(self, whole: bool = False) -> None:
+        """Read the events that are not in memory yet; `whole` also tries the models again that were set aside."""
+        async with self._reading:
+            heads = await self._help(self.store.heads)
+            models = self._following
+            self._numbers = max((number for number, _, _ in heads), default=0)
+            for name in models.keys() - {name for _, name, _ in heads}:
+                del models[name]
+            if whole:
+                self.aside = {}
+            for number, name, last in heads:
+                if name not in self.aside:
+                    try:
+                        await self._read_on(models, number, name, last)
+                    except StoreError:
+                        raise
+                    except Exception as error:
+                        log.exception("a model is set aside", extra={"model": name})
+                        models.pop(name, None)
+                        self.aside[name] = f"it cannot be read from the log ({str(error)[:300]})"
+            if whole:
+                for algorithm, parameters in {
+                    (m.algorithm, repr(m.parameters)): (m.algorithm, m.parameters) for m in models.values()
+                }.values():
+                    await self._help(warm, algorithm, parameters)  # so that the first request does not wait for it
+            self._followed = time.monotonic()
+
+    async def _read_on(self, models: dict[str, Served], number: int, name: str, last: int) -> None:
+        """Read one model to an event: a new one in a thread; a known one here, because requests use it."""
+        served = models.get(name)
+        if served is None or served.number != number:
+            read = partial(read_model, self.store, number, self.limits, stop=self._stop_reading)
+            models[name] = served = await self._help(read)
+        pause = time.perf_counter() + SLICE_SECONDS
+        while served.sequence < last:
+            for event in await self._help(lambda: list(self.store.events(number, served.sequence, 500))):
+                if event.sequence != served.sequence + 1:
+                    raise ValueError(f"the event {served.sequence + 1} is missing")
+                served.apply(event)
+                if time.perf_counter() > pause:
+                    await asyncio.sleep(0)
+                    pause = time.perf_counter() + SLICE_SECONDS
+            if self._stop_reading.is_set():
+                raise StoreError("reading was interrupted")
+
+    async def _follow(self) -> None:
+        """As a standby, read the log as it grows."""
+        while True:
+            if self.state == "standby":
+                try:
+                    await self._catch_up()
+                except StoreError as error:
+                    log.warning("the log cannot be read", extra={"error": str(error)})
+                except Exception:
+                    log.exception("the log cannot be read")
+            await asyncio.sleep(FOLLOW)
 
     def _lose_memory(self, error: StoreError) -> None:
         """Discard the models, which differ from the disk, and refuse the requests that wait."""
@@ -176,8 +290,14 @@ class Service:
             f"The event could not be confirmed: {error}. It may or may not have been recorded; send it again with the same id.",
             retry=True,
         )
-        self.models = {}
+        self.models, self._following = {}, {}
         self._groups.drop(refusal)
+
+    def _go_back(self, error: Exception) -> None:
+        """Go back to what is on disk: the request that failed may have changed a model in part."""
+        log.error("a request failed in an unexpected way", exc_info=error)
+        if self.state == "ready":
+            self._lose_memory(StoreError("a request failed in an unexpected way, and the models are read again"))
 
     async def _commit_groups(self) -> None:
         """Write groups until the service is stopped; sometimes an empty one, to renew the lease."""
@@ -194,15 +314,13 @@ class Service:
     async def _keep_house(self) -> None:
         """Expire old predictions, read new and revoked tokens, and read snapshots of the writing process, at intervals."""
         while True:
-            await asyncio.sleep(2.0)
+            await asyncio.sleep(1.0)
             try:
-                if self.state == "ready":
+                if self.state == "ready" and not self.stalled:
                     for served in self.models.values():
                         self._groups.add(served, served.expire(self.clock(), self.limits))
                     if self._groups.events:
                         await self.confirmed(None)
-                elif self.state == "standby":
-                    await self._follow()
                 await self._refresh_tokens()
             except (StoreError, Refused) as error:
                 log.warning("housekeeping", extra={"error": str(error)})
@@ -210,65 +328,138 @@ class Service:
                 log.exception("housekeeping")
 
     async def _refresh_tokens(self) -> None:
-        self.tokens = await asyncio.get_running_loop().run_in_executor(self._helper, self.store.tokens)
+        self.tokens = await self._help(self.store.tokens)
         self.guarded = self.guarded or bool(self.tokens)  # after the last token is revoked, tokens are still needed
 
     # ---- requests ----
 
-    def _check_ready(self) -> None:
+    @property
+    def stalled(self) -> float:
+        """Seconds for which the store has not answered, if they are more than it may take; else 0."""
+        since = self._groups.writing_since
+        seconds = 0.0 if since is None else time.monotonic() - since
+        return seconds if seconds > PATIENCE / 2 else 0.0
+
+    def why_not_ready(self) -> str:
+        """Why events are not accepted now; empty if they are."""
         if self.state != "ready":
-            raise Refused(
-                503,
-                f"The service does not accept events now: {self.reason}. Try again in a moment.",
-                state=self.state,
-                retry=True,
-            )
+            return self.reason
+        seconds = self.stalled
+        return f"the store has not answered for {seconds:.0f} seconds" if seconds else ""
+
+    def why_not_ready_for_reads(self) -> str:
+        """Why scores and other reads are not answered now; empty if they are."""
+        if self.state != "standby":
+            return "" if self.state == "ready" else self.reason
+        if not self._followed:
+            return "the log is being read"
+        age = time.monotonic() - self._followed
+        return f"the log has not been read for {age:.0f} seconds" if age > STALE else ""
+
+    def _check_ready(self) -> None:
+        if self.state != "ready" or self._groups.writing_since is not None:
+            reason = self.why_not_ready()
+            if reason:
+                raise Refused(
+                    503,
+                    f"The service does not accept events now: {reason}. Try again in a moment.",
+                    state=self.state,
+                    retry=True,
+                )
 
     def find(self, name: str) -> Served:
         """Find a model that can learn; raises `Refused` if there is none."""
         self._check_ready()
-        if name not in self.models:
+        return self._known(self.models, name)
+
+    def _known(self, models: dict[str, Served], name: str) -> Served:
+        served = models.get(name)
+        if served is None:
+            if name in self.aside:
+                raise Refused(503, f"The model {name!r} is set aside: {self.aside[name]}. The other models are served.")
             raise Refused(404, f"There is no model {name[:64]!r}. Create it with POST /v1/models/NAME.")
-        return self.models[name]
+        return served
+
+    def find_to_read(self, name: str) -> Served:
+        """Find a model for a read, which a standby answers too; raises `Refused` if there is none."""
+        if self.state == "standby":
+            return self._known(self._following, name)
+        if self.state != "ready":
+            self._check_ready()
+        return self._known(self.models, name)
 
     def _shown(self, name: str) -> tuple[Served, dict[str, Any]]:
-        """Find a model to read (from a snapshot while another process writes) and its description, or raise `Refused`."""
-        if self.state != "standby":
-            served = self.find(name)
-            return served, {**describe(served), "standby": False}
-        if name not in self._standby:
-            raise Refused(
-                404, f"There is no snapshot of a model {name[:64]!r} yet; another process writes to this store."
-            )
-        sequence, served = self._standby[name]
-        return served, {**describe(served), "standby": True, "snapshot": sequence}
+        """Find a model to read and its description, or raise `Refused`."""
+        served = self.find_to_read(name)
+        return served, {**describe(served), "standby": self.state == "standby"}
 
-    async def work(self, kind: str, name: str, requests: list[tuple[Any, bytes]]) -> list[Any]:
-        """Predict, reveal or learn; returns one answer per request, which can be a `Refused`, when all events are on disk."""
-        do = _WORK[kind]
-        if len(requests) == 1:
-            served = self.find(name)
-            events, answers = do(served, requests, self.clock(), self.limits)
-            if events:
-                self._groups.add(served, events)
-            return list(await self.confirmed(answers))
-        answers = []
-        size = max(1, min(SLICE, self.limits.pending))
-        memory = self.models
-        for start in range(0, len(requests), size):
-            if start:
-                await asyncio.sleep(0)
-            served = self.find(name)
-            if self.models is not memory:
-                raise Refused(
-                    503,
-                    f"The batch was interrupted: the first {start} lines may or may not be recorded, the others are not.",
-                    retry=True,
-                )
-            events, some = do(served, requests[start : start + size], self.clock(), self.limits)
+    def _apply(self, kind: str, served: Served, requests: Requests, limits: Limits) -> list[Any]:
+        try:
+            events, answers = _WORK[kind](served, requests, self.clock(), limits)
+        except Exception as error:
+            self._go_back(error)
+            raise
+        if events:
             self._groups.add(served, events)
-            answers += some
-        return list(await self.confirmed(answers))
+        return answers
+
+    async def work(self, kind: str, name: str, request: Any, text: bytes) -> Any:
+        """Predict, reveal or learn; returns the answer when it is on disk, or raises `Refused`."""
+        (answer,) = await self.confirmed(self._apply(kind, self.find(name), [(request, text)], self.limits))
+        if isinstance(answer, Refused):
+            raise answer
+        return answer
+
+    async def work_on_lines(self, kind: str, name: str, lines: Iterable[Requests | None]) -> list[Any]:
+        """The same for many lines; returns one answer for each, which can be a `Refused`.
+
+        None among the lines means that they are still being parsed. Batches take turns, and single requests are handled between
+        their slices.
+        """
+        answers: list[Any] = []
+        async with self._turn:
+            memory, limits = self.models, self.limits
+            for requests in lines:
+                await asyncio.sleep(0)
+                if requests is None:
+                    continue
+                if kind == "score":
+                    answers += self._scored_lines(self.find_to_read(name), requests)
+                    continue
+                await self._groups.room()
+                served = self.find(name)
+                if not answers:
+                    memory = self.models
+                    most = min(limits.classes, len(served.classes) + limits.new_classes)
+                    limits = dataclasses.replace(limits, classes=most)
+                if self.models is not memory:
+                    raise Refused(
+                        503,
+                        f"The batch was interrupted: the first {len(answers)} lines may or may not be recorded, the others are "
+                        "not.",
+                        retry=True,
+                    )
+                answers += self._apply(kind, served, requests, limits)
+        return answers if kind == "score" else list(await self.confirmed(answers))
+
+    def score(self, name: str, request: Any, text: bytes) -> dict[str, Any]:
+        """Predict from memory, without a record."""
+        (answer,) = self._scored_lines(self.find_to_read(name), [(request, text)])
+        if isinstance(answer, Refused):
+            raise answer
+        return dict(answer)
+
+    def _scored_lines(self, served: Served, requests: Requests) -> list[Any]:
+        answers: list[Any] = []
+        for request, text in requests:
+            try:
+                answers.append(scored(served, request, text, self.limits.features))
+            except Refused as refusal:
+                answers.append(refusal)
+            except (ValueError, OverflowError) as error:
+                answers.append(Refused(409, str(error)))
+        served.scored += len(answers)
+        return answers
 
     async def create(self, name: str, algorithm: str, parameters: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
         """Create a model; returns whether it is new, and its description."""
@@ -296,76 +487,63 @@ class Service:
                 409,
                 f"The service has its maximum of {self.limits.models} models. Start it with a larger --max-models.",
             )
-        number = 1 + max(self.names.values(), default=0)
-        served = Served(number, name, algorithm, parameters, self.clock())
+        if name in self.aside:
+            self._known(self.models, name)
+        self._numbers += 1
+        served = Served(self._numbers, name, algorithm, parameters, self.clock())
         served.remembered = self.limits.remembered
-        self.names[name], self.models[name] = number, served
+        self.models[name] = served
         self._groups.add_model(served)
         return True, await self.confirmed(describe(served))
 
     async def describe(self, name: str) -> dict[str, Any]:
-        """Describe a model; from a snapshot while another process writes."""
+        """Describe a model."""
         return dict(await self.confirmed(self._shown(name)[1]))
 
     async def describe_all(self) -> list[dict[str, Any]]:
         """Describe all models."""
-        if self.state == "standby":
-            return [{**describe(served), "standby": True} for _, served in self._standby.values()]
-        self._check_ready()
-        return list(await self.confirmed([{**describe(served), "standby": False} for served in self.models.values()]))
+        standby = self.state == "standby"
+        if not standby:
+            self._check_ready()
+        models = self._following if standby else self.models
+        return list(await self.confirmed([{**describe(served), "standby": standby} for served in models.values()]))
 
-    async def model_bytes(self, name: str) -> bytes:
-        """Content of the model file."""
+    async def model_file(self, name: str) -> SharedFile:
+        """The model file; on disk, because many clients may read it slowly."""
         served, _ = self._shown(name)
         if not served.fitted:
             raise Refused(
                 409,
                 f"The model {name!r} has no file yet, because it has not learned anything. Send it an example first.",
             )
-        header, tensors = packed_model(served)
-        await self.confirmed(None)
-        data: bytes = await asyncio.get_running_loop().run_in_executor(self._helper, to_bytes, header, tensors)
-        return data
+        async with self._copying:
+            moment = served.number, served.sequence
+            if self._last_file is None or self._last_file[0] != moment:
+                estimator = copied_estimator(served)
+                await self.confirmed(None)
+                file = await self._help(lambda: SharedFile(to_bytes(*packed_model(estimator))))
+                self._last_file = moment, file
+            return self._last_file[1]
 
     async def insight(self, name: str, top: int) -> dict[str, Any]:
         """Learning curve, recent examples and largest weights, for the live page."""
         served, facts = self._shown(name)
-        shown = {
-            "curve": served.curve,
-            "recent": recent_examples(served),
-            "strongest": list(strongest(served, top)),
-        }
-        return dict(await self.confirmed({**facts, **shown}))
-
-    # ---- standby ----
-
-    async def _follow(self) -> None:
-        """Read snapshots that are newer than those in memory."""
-
-        def newer() -> dict[str, tuple[int, Served]]:
-            models = {}
-            for number, name in self.store.models():
-                known = self._standby.get(name)
-                snapshot = self.store.snapshot(number)
-                if snapshot is not None and (known is None or snapshot.sequence > known[0]):
-                    models[name] = snapshot.sequence, from_snapshot(number, snapshot.data)
-            return models
-
-        self._standby.update(await asyncio.get_running_loop().run_in_executor(self._helper, newer))
+        shown = {**facts, "curve": served.curve, "recent": recent_examples(served)}
+        async with self._copying:
+            largest = await self._help(lambda estimator: list(strongest(estimator, top)), copied_estimator(served))
+        return dict(await self.confirmed({**shown, "strongest": largest}))
 
     # ---- news ----
 
-    def subscribe(self, name: str) -> asyncio.Queue[Any]:
+    def subscribe(self, name: str, client: str) -> asyncio.Queue[Any]:
         """Make a queue that receives the events of a model once they are on disk."""
         self.find(name)
-        return self.news.subscribe(name)
+        return self.news.subscribe(name, client)
 
     async def past_events(self, name: str, after: int) -> list[Event]:
-        """Up to a thousand events after a number, for a listener that reconnects."""
+        """Up to a hundred events after a number, for a listener that reconnects."""
         number = self.find(name).number
-        return await asyncio.get_running_loop().run_in_executor(
-            self._helper, lambda: list(self.store.events(number, after, 1000))
-        )
+        return list(await self._help(lambda: list(self.store.events(number, after, 100))))
 
 
 def warm(algorithm: str, parameters: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import itertools
 import os
+import re
 import secrets
 import socket
 import sqlite3
@@ -105,6 +106,22 @@ def _explained() -> Iterator[None]:
         raise StoreError(" ".join(str(error).split())) from error
 
 
+_POSTGRES_OPTIONS = "-c statement_timeout=30000 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=3000"
+"""A process that is stopped inside a transaction must not keep the lock of the lease: the database ends the transaction."""
+
+
+def without_password(url: str) -> str:
+    """A URL as it can be shown."""
+    url = re.sub(r"(//[^/?#@:]*):.*@", r"\1:***@", url)
+    return re.sub(r"(?i)(password=)[^&]*", r"\1***", url)
+
+
+def _is_locked(error: StoreError) -> bool:
+    """Whether another process holds a lock that this one needs."""
+    original = getattr(error.__cause__, "orig", None)
+    return type(original).__name__ == "LockNotAvailable" or "database is locked" in str(original)
+
+
 def _process(pid: int | None = None) -> str:
     """Identifier of a process, unique over computers and restarts, even if its number is used again."""
     pid = os.getpid() if pid is None else pid
@@ -147,14 +164,17 @@ class Store:
             parsed = make_url(url if "://" in url else f"sqlite:///{url}")
         except sa.exc.ArgumentError as error:
             raise ValueError(
-                f"--store takes sqlite:///file.db or postgresql://user@host/database; got {url!r}."
+                f"--store takes sqlite:///file.db or postgresql://user@host/database; got {without_password(url)!r}."
             ) from error
         kind = parsed.get_backend_name()
         if kind not in ("sqlite", "postgresql") or (kind == "sqlite" and parsed.database in (None, "", ":memory:")):
             raise ValueError(
-                f"--store takes sqlite:///file.db or postgresql://user@host/database; got {url!r}. The log must be kept on disk."
+                "--store takes sqlite:///file.db or postgresql://user@host/database; got "
+                f"{without_password(url)!r}. The log must be kept on disk."
             )
-        self.name = parsed.render_as_string(hide_password=True)
+        self.name = without_password(parsed.render_as_string(hide_password=True))
+        self._file = Path(parsed.database) if kind == "sqlite" and parsed.database else None
+        self._inode: tuple[int, int] | None = None
         self.sqlite = kind == "sqlite"
         self.holder = secrets.token_hex(16)
         self._seen: tuple[Any, float] | None = None
@@ -163,7 +183,7 @@ class Store:
         if not self.sqlite:
             parsed = parsed.set(drivername="postgresql+psycopg")
             options["connect_args"] = {
-                "connect_timeout": 5, "options": "-c statement_timeout=30000 -c lock_timeout=10000",
+                "connect_timeout": 5, "options": _POSTGRES_OPTIONS,
                 "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10000,
             }  # fmt: skip
         self._writer = self._engine(parsed, options, "BEGIN IMMEDIATE")
@@ -228,12 +248,32 @@ class Store:
         with _explained():
             try:
                 if self._connection is None:
+                    self._check_file()
                     self._connection = self._writer.connect()
                 with self._connection.begin():
                     yield self._connection
+                self._check_file()  # what is written to a file without a name is lost
             except BaseException:
                 self._drop_connection()
                 raise
+
+    def _note_file(self) -> None:
+        if self._file is not None:
+            found = self._file.stat()
+            self._inode = found.st_dev, found.st_ino
+
+    def _check_file(self) -> None:
+        """Raise an error if the file of the store was deleted or replaced since the connection was made."""
+        if self._file is None:
+            return
+        before = self._inode
+        try:
+            self._note_file()
+        except OSError as error:
+            raise StoreError(f"the file {self._file} does not exist, or no longer; put it back") from error
+        if before not in (None, self._inode):
+            self._drop_connection()
+            raise StoreError(f"the file {self._file} was replaced by another one")
 
     # ---- the lease ----
 
@@ -242,6 +282,14 @@ class Store:
 
         This time is measured with the monotonic clock of this process between two renewals, so clocks need not agree.
         """
+        try:
+            return self._acquire(patience)
+        except StoreError as error:
+            if _is_locked(error):  # by the holder
+                return False
+            raise
+
+    def _acquire(self, patience: float) -> bool:
         with self._write() as connection:
             row = connection.execute(sa.select(_lease).where(_lease.c.id == 1)).one_or_none()
             mine = {"holder": self.holder, "process": _process()}
@@ -315,6 +363,7 @@ class Store:
 
     @contextlib.contextmanager
     def _read(self) -> Iterator[Connection]:
+        self._check_file()
         with _explained(), self._reader.connect() as connection:
             yield connection
 
@@ -322,6 +371,13 @@ class Store:
         """Number and name of every model."""
         with self._read() as connection:
             return [(row.number, row.name) for row in connection.execute(sa.select(_models).order_by(_models.c.number))]
+
+    def heads(self) -> list[tuple[int, str, int]]:
+        """Number, name and last event of every model."""
+        last = sa.select(sa.func.max(_events.c.sequence)).where(_events.c.model == _models.c.number).scalar_subquery()
+        query = sa.select(_models.c.number, _models.c.name, last.label("last")).order_by(_models.c.number)
+        with self._read() as connection:
+            return [(row.number, row.name, row.last or 0) for row in connection.execute(query)]
 
     def snapshot(self, model: int) -> Snapshot | None:
         """Newest snapshot of a model."""

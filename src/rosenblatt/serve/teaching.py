@@ -1,11 +1,15 @@
 """Prediction and learning of single examples with an estimator, together or separately."""
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from rosenblatt.model.linear import Model
-from rosenblatt.serve.examples import Refused
+from rosenblatt.model.rule import FullVariances
+from rosenblatt.serve.events import Limits
+from rosenblatt.serve.examples import LONGEST_KEY, Refused
 from rosenblatt.training.progressive import Pupil
 
 
@@ -22,7 +26,6 @@ class Taught:
 
     def __init__(self, name: str, estimator: Any) -> None:
         self.name = name
-        self._room = 0
         self.adopt(estimator)
 
     def adopt(self, estimator: Any) -> None:
@@ -34,6 +37,8 @@ class Taught:
         self._weighted = getattr(self.estimator, "class_weight", None) is not None
         self._pupil: Pupil | None = None
         self._plain: Model | None = None  # set if examples can be passed directly to the core model
+        self._room = 0
+        self._named = self._name_bytes = 0
 
     def guess(self, x: Any) -> Any:
         """Predict the class of an example; None before the first label."""
@@ -70,24 +75,69 @@ class Taught:
             self._plain = self.estimator.model_
         return prediction
 
-    def _check_room(self, x: Any, label: Any, most: int) -> None:
-        """Refuse an example that would make the model too large; features are counted only near the limit."""
+    def _check_room(self, x: Any, label: Any, limits: Limits) -> None:
+        """Refuse an example that would make the model too large, or whose label is of another type."""
         model = getattr(self.estimator, "model_", None)
-        if model is None or type(x) is list:
+        classes = self.classes if model is None else model.classes
+        known = label in (classes if model is None else model.class_number)
+        self._check_label(label, classes, known, limits)
+        count = len(classes) + (not known)
+        if model is None:
+            kernel = getattr(self.estimator, "_model", None)
+            rows = 0 if kernel is None else len(kernel.machine.rows)
+            self._check_numbers((rows + 1) * (len(x) + count), limits, "a smaller `budget`")
             return
-        if self._room >= len(x) and label in model.class_number:
+        if type(x) is list or model.support is not None:
+            vectors, kept = 1 if count < 3 else count, 0 if model.support is None else len(model.support)
+            self._check_numbers(max(len(x) * count, kept * max(len(x), vectors)), limits, "a smaller `max_support`")
+            if type(x) is list:
+                self._check_covariance(model, len(x), vectors, limits)
+                return
+        elif self._room >= len(x) and known:
             self._room -= len(x)
             return
-        known = model.features or ()
-        classes = len(model.classes) + (label not in model.class_number)
-        features = len(known) + sum(name not in known for name in x)
-        if features * classes > most:
+        names = model.features or {}
+        new = [name for name in x if name not in names]
+        features = len(names) + len(new)
+        self._check_numbers(features * count, limits, "fewer features")
+        self._check_covariance(model, features, 1 if count < 3 else count, limits)
+        self._name_bytes += sum(map(len, islice(reversed(names), max(0, len(names) - self._named))))
+        self._named = len(names)
+        rest = limits.names - self._name_bytes - sum(map(len, new))
+        if rest < 0:
             raise Refused(
                 409,
-                f"The model `{self.name}` may have at most {most} weights (features times classes); this example would make it "
-                f"{features} times {classes}. Use fewer features, or raise the limit of the service.",
+                f"The names of the features of `{self.name}` may have at most {limits.names} characters in all; this example "
+                "would exceed that. Use shorter names, or fewer features.",
             )
-        self._room = most // max(classes, 1) - features
+        self._room = min(limits.weights // max(count, 1) - features, rest // LONGEST_KEY)
+        if isinstance(model.memory, FullVariances):
+            self._room = 0
+
+    def _check_label(self, label: Any, classes: Sequence[Any], known: bool, limits: Limits) -> None:
+        if classes and (type(label) is bool) != (type(classes[0]) is bool):  # in Python true is equal to 1
+            raise Refused(
+                409,
+                f"The labels of `{self.name}` must all be of one type, such as {classes[0]!r}; got {label!r}. Convert them.",
+            )
+        if not known and len(classes) >= limits.classes:
+            raise Refused(
+                409,
+                f"`{self.name}` may have at most {limits.classes} classes after this request; got the new label "
+                f"{str(label)[:60]!r}. Send fewer new labels in one request, or raise --max-classes.",
+            )
+
+    def _check_covariance(self, model: Model, features: int, vectors: int, limits: Limits) -> None:
+        if isinstance(model.memory, FullVariances):
+            self._check_numbers(vectors * (features + 1) ** 2, limits, 'covariance="diagonal"')
+
+    def _check_numbers(self, count: int, limits: Limits, advice: str) -> None:
+        if count > limits.weights:
+            raise Refused(
+                409,
+                f"The model `{self.name}` may have at most {limits.weights} weights (features times classes, or numbers that it "
+                f"stores instead); this example would make it {count}. Use {advice}, or raise --max-weights.",
+            )
 
     @property
     def fitted(self) -> bool:

@@ -31,12 +31,15 @@ class Proof:
     given_shares : tuple of int or None
         Its weights, up to a positive factor. Its length bounds the margin from above; if it is 0 there is no separator.
         None if they are proved to exist and to be positive (see `enclosure`) but have not been computed yet.
+    geometric : bool
+        Whether the length of weights is that of the features alone, without the bias.
     """
 
     problem: Problem
     weights: tuple[int, ...] | None
     rows: Integers
     given_shares: tuple[int, ...] | None
+    geometric: bool = False
 
     @cached_property
     def shares(self) -> tuple[int, ...]:
@@ -51,14 +54,30 @@ class Proof:
 
     def lower(self) -> Fraction:
         """The square of the separator's margin."""
+        return self._squared_margin(self.geometric)
+
+    def with_bias(self) -> Fraction:
+        """The square of the separator's margin with the bias feature, which the mistake bound needs."""
+        return self._squared_margin(False)
+
+    def _squared_margin(self, geometric: bool) -> Fraction:
         if self.weights is None:
             return Fraction(0)
-        return exact.lowest_exactly(self.problem, self.weights) ** 2 / exact.squared_length(self.weights)
+        length = self.weights[:-1] if geometric and self.problem.fit_intercept else self.weights
+        if not any(length):
+            return Fraction(0)
+        return exact.lowest_exactly(self.problem, self.weights) ** 2 / exact.squared_length(length)
 
     def upper(self) -> Fraction:
         """The square of the combination's length."""
         whole, exponent = exact.combine_exactly(self.problem, self.rows, self.shares)
         return exact.squared_length(whole) * Fraction(4) ** exponent / sum(self.shares) ** 2
+
+    def bounds_the_margin(self) -> bool:
+        """Whether the combination bounds the margin from above: without the length of the bias, only if its bias is 0."""
+        if not (self.geometric and self.problem.fit_intercept):
+            return True
+        return exact.combine_exactly(self.problem, self.rows, self.shares)[0][-1] == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +92,15 @@ class Certificate:
         The problem in words: two classes, many classes stacked (Kesler), or each class against the rest; with or without
         bias.
     margin : tuple of float
-        An interval that contains the largest margin of any unit-length separator (bias feature included). The lower
-        end is the margin of `separator`, the upper end the length of a convex combination of the rows y·x.
+        An interval that contains the largest margin of any unit-length separator, bias feature included unless `geometric`. The
+        lower end is the margin of `separator`, the upper end the length of a convex combination of the rows y·x.
         No margin is positive on inseparable data: there the upper end is 0.
     radius : float
         The largest ‖x‖, bias feature included.
     mistake_bound : float or None
         Upper bound on the mistakes of a perceptron with zero starting weights and unit steps on this data, in any order and
-        for any number of passes: (R/γ)², or 2(R/γ)² for many classes, with the lower end of `margin`. For one class against
-        the rest it bounds the total of all learners. None unless the data are separable.
+        for any number of passes: (R/γ)², or 2(R/γ)² for many classes, with the margin of `separator`, bias feature included. For
+        one class against the rest it bounds the total of all learners. None unless the data are separable.
     separator : tuple of ndarray or None
         ``(coef, intercept)`` in the shapes of scikit-learn, (1 or K, d) and (1 or K,); the positive class is
         ``classes[1]``. They are the exact weights of the proof, rounded to floats; in most cases the two are equal.
@@ -94,6 +113,8 @@ class Certificate:
         Whether there is a bias feature.
     proof : Proof or None
         The exact numbers and the data.
+    geometric : bool
+        Whether `margin` is the distance of the nearest example from the hyperplane, without the bias feature, as in an SVM.
     """
 
     status: Literal["separable", "inseparable", "undecided"]
@@ -106,6 +127,7 @@ class Certificate:
     classes: NDArray[Any]
     fit_intercept: bool
     proof: Proof | None = field(repr=False)
+    geometric: bool = False
 
     def verify(self, X: Any = None, y: Any = None) -> bool:
         """Check every claim again in exact integer arithmetic.
@@ -132,7 +154,9 @@ class Certificate:
             same_shape = given.base.shape == proof.problem.base.shape and given.stacked == proof.problem.stacked
             if not (same_shape and np.array_equal(given.classes, self.classes)):
                 return False
-            proof = Proof(given, proof.weights, proof.rows, proof.shares)
+            proof = Proof(given, proof.weights, proof.rows, proof.shares, proof.geometric)
+        if proof.geometric != self.geometric:
+            return False
         radius = exact.squared_radius(proof.problem)
         if not _at_least(self.radius, radius):
             return False
@@ -154,9 +178,10 @@ class Certificate:
             return False
         if not 0 <= lower <= upper or Fraction(lower) ** 2 > proof.lower() or not _at_least(upper, proof.upper()):
             return False
-        return _at_least(
-            self.mistake_bound, None if lower == 0 else _factor(proof.problem) * radius / Fraction(lower) ** 2, 1
-        )
+        if not proof.bounds_the_margin():
+            return False
+        square = proof.with_bias() if self.geometric else Fraction(lower) ** 2
+        return _at_least(self.mistake_bound, None if square == 0 else _factor(proof.problem) * radius / square, 1)
 
     def _verify_combination(self, proof: Proof) -> bool:
         lower, upper = self.margin
@@ -176,7 +201,7 @@ class Certificate:
         if self.status == "separable":
             gap = f" (gap {(upper - lower) / upper:.2g} of it)" if 0 < upper < math.inf else ""
             lines += [
-                f"  margin    {lower:.6g} to {upper:.6g}{gap}",
+                f"  margin    {lower:.6g} to {upper:.6g}{self._space()}{gap}",
                 f"  mistakes  at most {self.mistake_bound:.6g} for a perceptron from zero weights, in any order",
                 f"  proof     weights with a positive margin on all of {examples}",
             ]
@@ -188,10 +213,16 @@ class Certificate:
             ]
         else:
             lines += [
-                f"  margin    {lower:.6g} to {upper:.6g}",
+                f"  margin    {lower:.6g} to {upper:.6g}{self._space()}",
                 "  proof     none: neither a separator nor a combination was found",
             ]
         return "\n".join(lines)
+
+    def _space(self) -> str:
+        """In which space the margin is measured; with a bias the two differ."""
+        if not self.fit_intercept:
+            return ""
+        return ", geometric" if self.geometric else ", with the bias feature"
 
 
 def _factor(problem: Problem) -> int:
@@ -233,13 +264,19 @@ def _as_combination(proof: Proof) -> Floats:
 
 
 def separable(
-    problem: Problem, weights: tuple[int, ...], rows: Integers, shares: tuple[int, ...], lower: Fraction
+    problem: Problem,
+    weights: tuple[int, ...],
+    rows: Integers,
+    shares: tuple[int, ...],
+    lower: Fraction,
+    geometric: bool = False,
 ) -> Certificate:
     """Make the certificate of a separator; `lower` is the square of its margin."""
-    proof = Proof(problem, weights, rows, shares)
+    proof = Proof(problem, weights, rows, shares, geometric)
     radius = exact.largest_square(problem)
     interval = (exact.root_below(lower), exact.root_above(proof.upper()))
-    bound = _float_above(_factor(problem) * radius / Fraction(interval[0]) ** 2) if interval[0] > 0 else math.inf
+    square = proof.with_bias() if geometric else Fraction(interval[0]) ** 2
+    bound = _float_above(_factor(problem) * radius / square) if square > 0 else math.inf
     return Certificate(
         "separable",
         problem.name,
@@ -251,6 +288,7 @@ def separable(
         problem.classes,
         problem.fit_intercept,
         proof,
+        geometric,
     )
 
 

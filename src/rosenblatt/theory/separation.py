@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rosenblatt.engine.entries import perceptron
-from rosenblatt.theory.certificate import Certificate, inseparable, separable, undecided
+from rosenblatt.theory.certificate import Certificate, Proof, inseparable, separable, undecided
 from rosenblatt.theory.enclosure import vanishing_combination
 from rosenblatt.theory.exact import CHUNK, integer_rows, null_combination, squared_length, to_floats, to_integers
+from rosenblatt.theory.geometric import nearest_hulls, with_best_bias
 from rosenblatt.theory.nearest import nearest_point
 from rosenblatt.theory.nearest_exact import lowest_product, nearest_point_exactly
 from rosenblatt.theory.problem import Floats, Integers, Problem, make_problem
@@ -37,6 +38,7 @@ def certify(
     tol: float | None = 0.01,
     *,
     problem: str = "stacked",
+    geometric: bool = False,
     positive: Any = None,
     max_steps: int = 100_000,
 ) -> Certificate:
@@ -63,11 +65,16 @@ def certify(
         With many classes: whether the true class can have a higher score than every rival (Kesler's construction, as in the
         multiclass perceptron), or whether each class can be separated from the rest. The second implies the first, but not
         the reverse.
+    geometric : bool, default=False
+        Find the separator with the largest geometric margin, the distance of the nearest example from the hyperplane, as an SVM
+        does. By default the bias feature is part of the length, as in the mistake bound. Without `fit_intercept` the two are
+        the same. Two classes only.
     positive : label or None, default=None
         The positive one of two classes, on whose side the separator has a score above 0. None: the second in sorted order,
         and + of signs written as text, such as "-" and "+".
     max_steps : int, default=100_000
-        Largest number of steps of Wolfe's algorithm; each costs one pass over the data.
+        Largest number of steps of Wolfe's algorithm; each costs one pass over the data. For the geometric margin, as many
+        rounds.
 
     Returns
     -------
@@ -79,6 +86,8 @@ def certify(
     >>> certificate = certify([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     >>> certificate.status, certificate.combination.tolist(), certificate.verify()
     ('inseparable', [0.25, 0.25, 0.25, 0.25], True)
+    >>> certify([[1], [3]], [-1, 1], geometric=True).margin
+    (1.0, 1.0)
     """
     if tol is not None and not 0 < tol < 1:
         raise ValueError(
@@ -87,6 +96,10 @@ def certify(
     if max_steps < 1:
         raise ValueError(f"`max_steps` of certify must be at least 1; got {max_steps}. Large data may need thousands.")
     rows = make_problem(X, y, fit_intercept, problem, positive)
+    if geometric and (len(rows.classes) > 2 or (fit_intercept and len(rows.classes) < 2)):
+        raise ValueError(
+            f"`geometric` of certify must be False unless there are two classes; got True with {len(rows.classes)}. Leave it out."
+        )
     pair = _contradiction(rows)
     if pair is not None:
         return inseparable(rows, pair, (1, 1))
@@ -97,6 +110,8 @@ def certify(
         if isinstance(found, Certificate):
             return found
         weights = found
+    if geometric and fit_intercept:
+        return _with_geometric_margin(rows, weights, tol, max_steps)
     return _with_margin(rows, weights, tol, max_steps)
 
 
@@ -232,6 +247,18 @@ def _with_margin(problem: Problem, weights: tuple[int, ...], tol: float | None, 
             candidates += [exactly.separator, _rounded(scaled, exactly.separator)]
     lower, weights = best()
     return separable(problem, weights, rows, shares, lower)
+
+
+def _with_geometric_margin(
+    problem: Problem, weights: tuple[int, ...], tol: float | None, max_steps: int
+) -> Certificate:
+    """The same for the geometric margin."""
+    w, rows, shares = nearest_hulls(problem, 0.99 * (tol or 0.5), 1 if tol is None else max_steps)
+    found = [with_best_bias(problem, candidate) for candidate in (to_integers(w), weights[:-1])]
+    proofs = [Proof(problem, candidate, rows, shares, True) for candidate in found if candidate is not None]
+    lower, best = max((proof.lower(), proof.weights) for proof in proofs)
+    assert best is not None
+    return separable(problem, best, rows, shares, lower, True)
 
 
 def _squared_margin(scaled: Scaled, weights: tuple[int, ...]) -> Fraction:

@@ -44,7 +44,7 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
             f"The labels of a kernel run must hold at least 2 classes; got 1 class, {classes.tolist()[0]!r}. Check that y is the "
             "label column."
         )
-    if positive_first(classes, estimator.positive):
+    if positive_first(classes, estimator.positive, "trace"):
         classes, codes = classes[::-1], 1 - codes
     codes = codes.astype(np.int64)
     random = check_random_state(estimator.random_state)
@@ -90,6 +90,7 @@ def trace_kernel(learner: Any, settings: dict[str, Any], X: Any, y: NDArray[Any]
                     after=dual,
                     moves=moves,
                     update=update,
+                    kernel=True,
                 )
             )
         if machine.n_updates == before_pass:

@@ -68,12 +68,18 @@ class Recorder:
             return model
 
         setattr(estimator, "_new_model", new_model)  # noqa: B010
+        # A trace has one step for each example, with the scores of all classes.
+        setattr(estimator, "_is_one_vs_rest", lambda model: False)  # noqa: B010
         try:
             fit()
         finally:
-            del estimator.__dict__["_new_model"]
+            del estimator.__dict__["_new_model"], estimator.__dict__["_is_one_vs_rest"]
         del estimator.model_.__dict__["run"]
         self._end(estimator.model_)
+
+    def updates(self, estimator: LinearClassifier) -> int:
+        """The number of times that the weights changed."""
+        return int(estimator.updates_)
 
     def _begin(self, model: Model, table: Table, y: Codes, weight: Floats) -> None:
         """Make the model log its updates, and store the starting weights."""
@@ -160,6 +166,10 @@ class BatchRecorder(Recorder):
 
     _open: tuple[Floats, tuple[int, ...]] | None = None
 
+    def updates(self, estimator: LinearClassifier) -> int:
+        """The number of passes with a step: all mistakes of a pass are one update."""
+        return self._updates
+
     def _pass(
         self, model: Model, plain: Any, table: Table, y: Codes, weight: Floats, order: Codes, on_run: Any
     ) -> None:
@@ -178,6 +188,7 @@ class BatchRecorder(Recorder):
             return
         before, missed = self._open
         self._open, self._weights = None, weights_of(model)
+        self._updates += bool((self._weights != before).any())
         self.sample.add(
             Step(
                 number=self.sample.total + 1,

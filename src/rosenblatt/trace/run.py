@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rosenblatt.model.scores import positive_first
+
 from .proof import find_comparator
 from .recorder import BatchRecorder, Recorder, readout_of
 from .sampling import Sample
@@ -139,6 +141,8 @@ def trace(
     full_X, full_y, weight = with_all_classes(X, labels, classes)
     coef, intercept = split_init(init, X.shape[1], len(np.unique(full_y)), fit_intercept)
 
+    positive_first(np.unique(full_y), positive, "trace")  # before the search for a separator names another function
+
     known = weight is None or classes is None  # classes without an example have no margin
     has_proof = name in MISTAKE_DRIVEN and known and estimator.class_weight is None
     if len(np.unique(full_y)) > 2 and multiclass not in ("max", "uniform", "proportional"):
@@ -162,7 +166,7 @@ def trace(
         epochs=int(estimator.n_iter_),
         total=recorder.sample.total,
         total_mistakes=int(estimator.mistakes_),
-        total_updates=int(estimator.updates_),
+        total_updates=recorder.updates(estimator),
         start=recorder.start,
         weights=readout_of(model),
         steps=steps,

@@ -51,6 +51,8 @@ class Step:
         Number of examples that the weights after the step have survived so far (voted perceptron).
     pocket : float or None
         The training mistakes of the weights in the pocket.
+    kernel : bool
+        Whether `x` holds kernel values and the weights are coefficients of the examples.
     """
 
     number: int
@@ -70,11 +72,48 @@ class Step:
     average: Floats | None = None
     survived: float | None = None
     pocket: float | None = None
+    kernel: bool = False
 
     @property
     def moved(self) -> bool:
         """Whether the step changed the weights."""
         return bool(self.update.any())
+
+    @property
+    def cos_x(self) -> Floats | None:
+        """The cosine of the angle between each weight vector before the step and x; NaN for a vector of length 0.
+
+        A point is predicted as positive if its angle with w is below 90°, where the cosine is positive. None for batch and kernel
+        runs.
+        """
+        if self.x is None or self.kernel:
+            return None
+        return _cosines(self.before, self.x)
+
+    @property
+    def cos_x_after(self) -> Floats | None:
+        """The same for the weights after the step, which an update has turned towards y·x."""
+        if self.x is None or self.kernel:
+            return None
+        return _cosines(self.after, self.x)
+
+    @property
+    def cos_u(self) -> float | None:
+        """The cosine of the angle between the weights after the step and the separator u; None without u or for weights 0."""
+        if self.squeeze is None or self.squeeze.length == 0:
+            return None
+        return min(1.0, max(-1.0, self.squeeze.along_comparator / self.squeeze.length))
+
+    @property
+    def tie(self) -> bool:
+        """Whether the prediction is the label, and yet a mistake because another class has the same score."""
+        return not self.correct and self.scores is not None and bool(self.predicted == self.label)
+
+
+def _cosines(weights: Floats, x: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        cosines: Floats = weights @ x / (np.linalg.norm(weights, axis=1) * np.linalg.norm(x))
+    return np.clip(cosines, -1.0, 1.0)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -115,7 +154,8 @@ class Trace:
     features : tuple of str
         The names of the weights; the bias is "1", or "bias" if a feature has that name.
     examples, epochs, total, total_mistakes, total_updates : int
-        Numbers of examples, passes, steps, mistakes and updates of the run, including steps that were not kept.
+        Numbers of examples, passes, steps, mistakes and updates of the run, including steps that were not kept. In a batch run
+        all mistakes of a pass are one update.
     start, weights : array of shape (weight vectors, features)
         The starting weights, and those used for predictions at the end (the average for the averaged perceptron, the pocket for
         the pocket algorithm).
@@ -182,7 +222,8 @@ class Trace:
         ----------
         columns : list of str, "notes" or None, default=None
             The columns, from "step", "epoch", "example", "x", "label", "weights", "score", "predicted", "correct", "update",
-            "after", "average", "survived", "pocket" and "squeeze". "notes": step, weights, score, correct and update, as in
+            "after", "average", "survived", "pocket", "squeeze", "cos_x", "cos_x_after" and "cos_u" (the cosines of the angles
+            between w and x, and between w and u). "notes": step, weights, score, correct and update, as in
             lecture notes. None: those that apply to this run.
         digits : int, default=6
             Significant digits of numbers that are not whole; at least 1.

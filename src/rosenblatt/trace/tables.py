@@ -28,26 +28,43 @@ HEADINGS = {
     "survived": "survived",
     "pocket": "mistakes of the pocket",
     "squeeze": "squeeze",
+    "cos_x": "cos(w, x)",
+    "cos_x_after": "cos(w, x) after",
+    "cos_u": "cos(w, u) after",
 }
 NOTES = ["step", "weights", "score", "correct", "update"]
 
 Lines = list[str]
 
 
-def number(value: float, digits: int = 6) -> str:
-    """Format whole numbers without a decimal point, others with this number of significant digits."""
+DUST = 1e-14
+"""A number is shown as 0 if it is smaller than this part of the numbers that were added to get it."""
+
+ON_A_TIE = "* a score of 0 counts as a mistake, although it predicts the label (on_zero)"
+ON_TIED_CLASSES = "* an equal score of another class counts as a mistake, although the label is predicted (on_zero)"
+
+
+def number(value: float, digits: int = 6, size: float = 0.0) -> str:
+    """Format whole numbers without a decimal point, others with this number of significant digits.
+
+    `size` is the magnitude of the terms of a sum: what rounding leaves of a sum that is exactly 0 is shown as 0.
+    """
     value = float(value)
+    if abs(value) <= DUST * size:
+        return "0"
     if value == round(value) and abs(value) < 1e15:
         return str(int(value))
     return f"{value:.{digits}g}"
 
 
-def vector(values: "Floats", digits: int = 6) -> str:
+def vector(values: "Floats", digits: int = 6, sizes: "Floats | None" = None) -> str:
     """``[1, 0.5, -2]``; a long vector is abbreviated to the first entries and the last."""
-    if len(values) > WIDEST:
-        shown = [number(value, digits) for value in values[: WIDEST - 2]]
-        return f"[{', '.join(shown)}, … {len(values) - WIDEST + 1} more …, {number(values[-1], digits)}]"
-    return f"[{', '.join(number(value, digits) for value in values)}]"
+    wide = len(values) > WIDEST
+    places = [*range(WIDEST - 2), -1] if wide else range(len(values))
+    shown = [number(values[k], digits, 0.0 if sizes is None else float(sizes[k])) for k in places]
+    if wide:
+        shown.insert(-1, f"… {len(values) - WIDEST + 1} more …")
+    return f"[{', '.join(shown)}]"
 
 
 class _Cells:
@@ -57,8 +74,14 @@ class _Cells:
         self.trace = trace
         self.digits = digits
         self.many = len(trace.start) > 1
+        self.marked = False
+        # The largest value of each weight: a sum of updates that is far smaller is 0 up to rounding.
+        self.sizes = np.abs(trace.start)
+        for step in trace.steps:
+            self.sizes = np.maximum(self.sizes, np.maximum(np.abs(step.after), np.abs(step.update)))
 
     def row(self, step: "Step", columns: list[str]) -> list[Lines]:
+        self.marked = {"predicted", "correct"} <= set(columns)
         return [self._cell[column](self, step) for column in columns]
 
     def last_row(self, columns: list[str]) -> list[Lines]:
@@ -76,23 +99,31 @@ class _Cells:
     def matrix(self, weights: "Floats | None") -> Lines:
         if weights is None:
             return [""]
-        return self.named([vector(row, self.digits) for row in weights])
+        return self.named([vector(row, self.digits, sizes) for row, sizes in zip(weights, self.sizes, strict=True)])
+
+    def correct(self, step: "Step") -> Lines:
+        return ["yes" if step.correct else "no*" if step.tie and self.marked else "no"]
+
+    def cosines(self, values: "Floats | None") -> Lines:
+        if values is None:
+            return [""]
+        return self.named(["" if np.isnan(value) else number(value, self.digits, 1.0) for value in values])
 
     def score(self, step: "Step") -> Lines:
         if step.scores is None or step.x is None:
             return ["wrong: " + (", ".join(map(str, step.mistakes[:WIDEST])) or "none") + self.more(step.mistakes)]
         lines = []
-        for weights, score in zip(step.before, step.scores, strict=True):
-            result = number(score, self.digits)
+        for weights, score, sizes in zip(step.before, step.scores, self.sizes, strict=True):
+            result = number(score, self.digits, float(sizes @ np.abs(step.x)))
             if len(weights) <= WIDEST:
-                result = f"{self.products(weights, step.x)} = {result}"
+                result = f"{self.products(weights, step.x, sizes)} = {result}"
             lines.append(result)
         return self.named(lines)
 
-    def products(self, weights: "Floats", x: "Floats") -> str:
+    def products(self, weights: "Floats", x: "Floats", sizes: "Floats") -> str:
         """``-1·1 + 0·3``; a negative second factor is put in parentheses."""
-        used = [(w, v) for w, v in zip(weights, x, strict=True) if self.trace.kind != "dual" or w != 0]
-        factors = [(number(w, self.digits), number(v, self.digits)) for w, v in used] or [("0", "0")]
+        used = [(w, v, s) for w, v, s in zip(weights, x, sizes, strict=True) if self.trace.kind != "dual" or w != 0]
+        factors = [(number(w, self.digits, s), number(v, self.digits)) for w, v, s in used] or [("0", "0")]
         return " + ".join(f"{w}·({v})" if v.startswith("-") else f"{w}·{v}" for w, v in factors)
 
     @staticmethod
@@ -103,7 +134,8 @@ class _Cells:
         if not step.moved:
             return ["none"]
         if step.moves is None or step.x is None:
-            lines = [f"+ {vector(row, self.digits)}" if row.any() else "" for row in step.update]
+            rows = zip(step.update, self.sizes, strict=True)
+            lines = [f"+ {vector(row, self.digits, sizes)}" if row.any() else "" for row, sizes in rows]
         else:
             lines = [self.move(float(move), step) for move in step.moves]
         return [line for line, full in zip(self.named(lines), lines, strict=True) if full]
@@ -118,7 +150,10 @@ class _Cells:
         return f"× exp({text})" if self.trace.kind == "logarithms" else text
 
     def squeeze(self, step: "Step") -> Lines:
-        return [" ≤ ".join(number(value, min(self.digits, 4)) for value in step.squeeze) if step.squeeze else ""]
+        if step.squeeze is None:
+            return [""]
+        size = step.squeeze.length
+        return [" ≤ ".join(number(value, min(self.digits, 4), size) for value in step.squeeze)]
 
     _cell: dict[str, Callable[["_Cells", "Step"], Lines]] = {  # noqa: RUF012 (never changed)
         "step": lambda self, step: [str(step.number)],
@@ -129,13 +164,16 @@ class _Cells:
         "weights": lambda self, step: self.matrix(step.before),
         "score": score,
         "predicted": lambda self, step: [str(step.predicted)],
-        "correct": lambda self, step: ["yes" if step.correct else "no"],
+        "correct": correct,
         "update": update,
         "after": lambda self, step: self.matrix(step.after),
         "average": lambda self, step: self.matrix(step.average),
         "survived": lambda self, step: ["" if step.survived is None else number(step.survived, self.digits)],
         "pocket": lambda self, step: ["" if step.pocket is None else number(step.pocket, self.digits)],
         "squeeze": squeeze,
+        "cos_x": lambda self, step: self.cosines(step.cos_x),
+        "cos_x_after": lambda self, step: self.cosines(step.cos_x_after),
+        "cos_u": lambda self, step: ["" if step.cos_u is None else number(step.cos_u, self.digits, 1.0)],
     }
 
 
@@ -169,7 +207,7 @@ def _columns(trace: "Trace", requested: Any) -> list[str]:
             for name in ("average", "survived", "pocket", "squeeze")
         },
     }
-    return [name for name in HEADINGS if shown[name]]
+    return [name for name in HEADINGS if shown.get(name)]
 
 
 def grid(trace: "Trace", columns: Any, digits: int) -> tuple[list[str], list[list[Lines]]]:
@@ -185,11 +223,18 @@ def grid(trace: "Trace", columns: Any, digits: int) -> tuple[list[str], list[lis
     return [headings[column] for column in chosen], rows
 
 
+def footnote(trace: "Trace", columns: Any) -> list[str]:
+    """The meaning of the mark of a prediction that is right and yet a mistake, if the table has one."""
+    if not {"predicted", "correct"} <= set(_columns(trace, columns)) or not any(step.tie for step in trace.steps):
+        return []
+    return [ON_TIED_CLASSES if len(trace.start) > 1 else ON_A_TIE]
+
+
 def summary(trace: "Trace", digits: int = 6) -> list[str]:
     """The lines below the table."""
     size = f"{_count(trace.examples, 'example')}, {_count(trace.epochs, 'pass', 'passes')}"
     made = f"{_count(trace.total_mistakes, 'mistake')}, {_count(trace.total_updates, 'update')}"
-    lines = [f"{trace.algorithm}: {size}, {made}"]
+    lines = [*footnote(trace, None), f"{trace.algorithm}: {size}, {made}"]
     cells = _Cells(trace, digits)
     if trace.steps and not np.array_equal(trace.weights, trace.steps[-1].after) and not trace.survivors:
         lines.append(f"the learner ends with the weights {'; '.join(cells.matrix(trace.weights))}")
@@ -223,9 +268,8 @@ def text(trace: "Trace", columns: Any, digits: int) -> str:
     for row in rows:
         for line in range(max(map(len, row))):
             lines.append(padded([cell[line] if line < len(cell) else "" for cell in row]))  # noqa: PERF401
-    if columns is None:
-        lines += ["", *summary(trace, digits)]
-    return "\n".join(lines)
+    below = summary(trace, digits) if columns is None else footnote(trace, columns)
+    return "\n".join([*lines, "", *below] if below else lines)
 
 
 def markdown(trace: "Trace", columns: Any, digits: int) -> str:
@@ -237,9 +281,8 @@ def markdown(trace: "Trace", columns: Any, digits: int) -> str:
 
     body = [line(["<br>".join(_escape_markdown(one) for one in cell) for cell in row]) for row in rows]
     lines = [line(headings), line(["---"] * len(headings)), *body]
-    if columns is None:
-        lines += ["", *(f"- {_escape_markdown(entry)}" for entry in summary(trace, digits))]
-    return "\n".join(lines)
+    below = summary(trace, digits) if columns is None else footnote(trace, columns)
+    return "\n".join([*lines, "", *(f"- {_escape_markdown(entry)}" for entry in below)] if below else lines)
 
 
 def _escape_markdown(cell: str) -> str:

@@ -44,7 +44,7 @@ class CycleWatch:
             return None
         self.epoch += 1
         state = self.model.state
-        if self.w.shape != state.w.shape:  # classes or features were added in the first epoch
+        if (self.w.shape, self.bias.shape) != (state.w.shape, state.bias.shape):  # classes or features were added
             if self.w.any() or self.bias.any() or self.remembered:
                 self.over = True
                 return None
@@ -77,7 +77,8 @@ class CycleWatch:
             return None
         again = Model(model.rule, readout="vote", n_features=model.n_features, dtype=model.dtype)
         again.add_class(*model.classes)
-        np.copyto(again.state.w, self.w[: again.state.w.shape[0]])  # a model that has grown has room for more features
+        used = tuple(slice(size) for size in again.state.w.shape)  # a model that has grown has room for more
+        np.copyto(again.state.w, self.w[used])
         np.copyto(again.state.bias, self.bias)
         order = self.passes.order.again(self.order)
         for epoch in range(self.remembered, self.epoch):

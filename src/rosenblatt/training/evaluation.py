@@ -1,7 +1,7 @@
 """Evaluation of predictions: accuracy, confusion matrix, ROC."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -122,8 +122,13 @@ def describe_strangers(labels: list[Any], classes: list[Any]) -> str | None:
     return f"the label {names} is not a class of the model ({known}), so each example with it counts as a mistake."
 
 
-def evaluate_stream(estimator: Any, stream: Any, on_batch: Any = None) -> Evaluation:
-    """Predict a labelled stream and evaluate the predictions."""
+def evaluate_stream(
+    estimator: Any, stream: Any, on_batch: Any = None, chosen: Callable[[int, int], Any] | None = None
+) -> Evaluation:
+    """Predict a labelled stream and evaluate the predictions.
+
+    `chosen(first, count)` says which of the examples from number `first` on are used; all by default.
+    """
     classes = class_labels(estimator)
     labels = list(classes)
     number = {label: place for place, label in enumerate(labels)}
@@ -131,7 +136,7 @@ def evaluate_stream(estimator: Any, stream: Any, on_batch: Any = None) -> Evalua
     counts = np.zeros((len(labels), len(classes)), np.int64)
     kept: list[Floats] = []
     positive: list[NDArray[np.bool_]] = []
-    unlabelled = 0
+    unlabelled = first = 0
     for batch, scores in scored_batches(estimator, stream):
         for label in stream.labels[places.size :]:
             if label not in number:
@@ -141,7 +146,13 @@ def evaluate_stream(estimator: Any, stream: Any, on_batch: Any = None) -> Evalua
         if len(labels) > len(counts):
             counts = np.vstack([counts, np.zeros((len(labels) - len(counts), len(classes)), np.int64)])
         known = batch.codes >= 0
+        if chosen is not None:
+            wanted = chosen(first, batch.size)
+            unlabelled -= int((~known & ~wanted).sum())
+            first += batch.size
         unlabelled += int((~known).sum())
+        if chosen is not None:
+            known &= wanted
         truth, guess = places[batch.codes[known]], predicted_classes(scores[known], len(classes))
         np.add.at(counts, (truth, guess), 1)
         if len(classes) == 2:

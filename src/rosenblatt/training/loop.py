@@ -279,7 +279,7 @@ def correct(model: Model, block: Block, rows: Codes) -> tuple[float, float]:
     table, weights = block.table, block.weights[rows] if block.weights.size else block.weights
     if model.support is not None:
         model.support.absorb(table)
-    scores = model.scores(table if rows.size == len(table) else Table(table.take(rows)))
+    scores = model.scores(table if rows.size == len(table) else table.some(rows))
     right = predicted_classes(scores, len(model.classes)) == block.codes[rows]
     if weights.any():
         return float((right * weights).sum()), float(weights.sum())

@@ -270,6 +270,11 @@ def stopping_when(asked: Callable[[], bool]) -> Iterator[None]:
         _asked.reset(token)
 
 
+def asking() -> Callable[[], bool]:
+    """The function that says whether to end training, for another thread."""
+    return _asked.get()
+
+
 def asked_to_stop() -> bool:
     """Whether to end training now."""
     return _asked.get()()

@@ -158,11 +158,11 @@ def cone(margin: float = 0.2, dark: bool = False) -> Any:
     if not 0.05 <= margin <= 0.7:
         raise ValueError(f"`margin` of cone must be between 0.05 and 0.7; got {margin!r}. It is γ/R.")
     bound = 1 / margin**2
-    shown = sorted({1, *(max(1, int(bound * part)) for part in (0.12, 0.3, 0.55, 0.8)), int(bound + 1e-9)})
+    shown = sorted({1, *(max(1, round(bound * part)) for part in (0.12, 0.3, 0.55, 0.8)), int(bound + 1e-9)})
     with theme(dark) as colours:
         figure, axes = new_figure(10.0, 5.0, 2, width_ratios=(1.25, 1))
         left, right = axes[0]
-        for number, k in enumerate(shown):
+        for k in shown:
             half = _half_angle(k, margin)
             left.add_patch(
                 Wedge((0, 0), 1.0, 90 - half, 90 + half, facecolor=colours.positive, alpha=0.16, linewidth=0)
@@ -171,13 +171,12 @@ def cone(margin: float = 0.2, dark: bool = False) -> Any:
                 tip = np.radians(90 - half)
                 left.plot([0, np.cos(tip)], [0, np.sin(tip)], color=colours.positive, linewidth=1.2)
                 left.plot([0, -np.cos(tip)], [0, np.sin(tip)], color=colours.positive, linewidth=1.2)
-                text(left, 1.09 * np.array([np.cos(tip), np.sin(tip)]), f"{k}", colours, fontsize=12)
-            if number == 0:
-                text(left, 1.09 * np.array([-np.cos(tip), np.sin(tip)]), "$k = 1$", colours, fontsize=12)
+                name = "$k = 1$" if k == 1 else f"{k}"
+                text(left, 1.04 * np.array([np.cos(tip), np.sin(tip)]), name, colours, fontsize=12, ha="left")
         arrow(left, (0, 1.0), colours.accent, linewidth=3.0)
         text(left, (0, 1.12), "$u$", colours, colours.accent)
         left.set_title("$w$ lies in the cone after $k$ mistakes")
-        left.set(xlim=(-1.35, 1.35), ylim=(-0.06, 1.25), aspect="equal")
+        left.set(xlim=(-1.1, 1.4), ylim=(-0.06, 1.25), aspect="equal")
         left.set_axis_off()
         mistakes = np.linspace(0, bound, 400)
         largest = [_half_angle(value, margin) for value in mistakes]

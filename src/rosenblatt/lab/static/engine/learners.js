@@ -21,7 +21,7 @@ export function dot(w, x) {
   return total(lanes);
 }
 
-/** <w, x> from the first feature to the last, as for several weight vectors. @param {Vector} w @param {Vector} x */
+/** <w, x> from the first feature to the last, as for several weight vectors. @param {ArrayLike<number>} w @param {ArrayLike<number>} x */
 export function inRow(w, x) {
   let sum = 0;
   for (let j = 0; j < x.length; j++) sum += w[j] * x[j];

@@ -1,0 +1,272 @@
+"""Train, evaluate and inspect taggers, which the commands of these names call."""
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
+
+NAMES = {
+    "perceptron": {"readout": "last"},
+    "averaged-perceptron": {},
+    "passive-aggressive": {"rule": "passive-aggressive"},
+    "arow": {"rule": "arow"},
+}  # fmt: skip
+"""Algorithms of taggers, and the parameters that they set."""
+
+EPOCHS = 10
+
+_OPTIONS = {
+    "data", "model", "algorithm", "epochs", "settings", "format", "seed", "shuffle", "test", "resume", "json", "quiet",
+}  # fmt: skip
+"""Options of `rosenblatt train` that have a meaning for sentences."""
+
+
+def is_tagger(estimator: Any) -> bool:
+    """Whether a model tags sentences."""
+    from rosenblatt.learners import OF_SEQUENCES
+
+    return type(estimator).__name__ in OF_SEQUENCES
+
+
+def load_tagger(path: str) -> Any:
+    """Load a model that tags sentences."""
+    from rosenblatt.learners._load import load
+
+    estimator = load(path)
+    if not is_tagger(estimator):
+        raise Usage(
+            f"{path} must be a tagger, made by `rosenblatt train --format conll`; it is a {type(estimator).__name__}. Use "
+            "`rosenblatt predict` for its examples."
+        )
+    return estimator
+
+
+def split_labels(sentences: Sequence[Any], paths: Sequence[str]) -> tuple[list[Any], list[list[str]]]:
+    """Tokens without the last column, which is the tag, and the tags."""
+    if not sentences:
+        raise Usage(f"{', '.join(paths)}: there is no sentence in it. Check the file and --format.")
+    many = len(sentences[0].tokens[0])
+    if many < 2:
+        raise Usage(
+            f"{', '.join(paths)}: a line must have at least two columns, a word and its tag; got one. Add the tags."
+        )
+    if many == 2:
+        return [[token[0] for token in s.tokens] for s in sentences], [
+            [token[1] for token in s.tokens] for s in sentences
+        ]
+    return [[token[:-1] for token in s.tokens] for s in sentences], [
+        [token[-1] for token in s.tokens] for s in sentences
+    ]
+
+
+def _parameters(settings: dict[str, Any], algorithm: str | None, columns: int) -> dict[str, Any]:
+    """The parameters of a new tagger."""
+    name = (algorithm or "averaged-perceptron").lower()
+    matches = [known for known in NAMES if known.startswith(name)] if name not in NAMES else [name]
+    if len(matches) != 1:
+        raise Usage(
+            f"--algorithm of a tagger must be one of {', '.join(NAMES)}; got {algorithm!r}. Check the spelling."
+        )
+    made: dict[str, Any] = dict(NAMES[matches[0]])
+    for name, value in settings.items():
+        made[name] = value.split(",") if name == "columns" and isinstance(value, str) else value
+        if name == "templates" and isinstance(value, str) and value not in ("words", "words+pos"):
+            made[name] = value.split(",")
+    made.setdefault("templates", "words" if columns == 1 else "words+pos")
+    if made["templates"] is None:
+        raise Usage(
+            "--set templates must be words, words+pos, or templates with commas between them; got None. Leave it out."
+        )
+    if columns > 1:
+        made.setdefault("columns", ["word", "pos", *(f"column{k}" for k in range(2, columns))])
+    return made
+
+
+class Training:
+    """A run of `rosenblatt train --format conll`."""
+
+    def __init__(self, data: Sequence[str]) -> None:
+        from rosenblatt.data.conll import read_conll
+        from rosenblatt.data.sources import expand
+
+        self.data = expand(data)
+        self.X, self.y = split_labels(read_conll(self.data), self.data)
+
+    def _fingerprint(self) -> list[list[Any]]:
+        return [[name, os.stat(name).st_size if Path(name).exists() else -1] for name in self.data]  # noqa: PTH116
+
+    def run(
+        self, estimator: Any, epochs: int | None, seed: int | None, shuffle: bool, resume: bool,
+        on_epoch: Callable[[Any], None],
+    ) -> Any:  # fmt: skip
+        """Train a new tagger, or one that was loaded; return the history."""
+        from rosenblatt.cli._examples import Interrupt
+        from rosenblatt.training.history import History
+        from rosenblatt.training.schedule import Schedule, StopRule, VisitingOrder, stopping_when
+        from rosenblatt.training.sequences import SequencePasses
+
+        training = getattr(estimator, "training_", None) or {}
+        same = resume and training.get("data") == self._fingerprint()
+        if same:
+            saved = Schedule.from_json(training["run"])
+            schedule, history = (
+                dataclasses.replace(saved, max_iter=epochs or saved.max_iter),
+                History.from_json(training["run"]),
+            )
+            if reason := StopRule(schedule, history).reason(history):
+                raise Usage(
+                    f"The model has been trained on this data for {len(history.done)} epochs and finished ({reason}); got "
+                    f"--epochs {schedule.max_iter}. {'Raise it, or give' if reason == 'epochs' else 'Give'} new data."
+                )
+        else:
+            changes: dict[str, Any] = {"max_iter": epochs or EPOCHS}
+            if seed is not None:
+                changes["seed"] = seed
+            if not shuffle:
+                changes["shuffle"] = False
+            schedule, history = Schedule.of(estimator, **changes), History()
+        chain = estimator._chain if resume else estimator._new_chain()
+        batch, truth = estimator._encode(chain, self.X, self.y)
+        passes = SequencePasses(chain, batch, truth, VisitingOrder(schedule.shuffle, schedule.seed))
+        with Interrupt() as interrupt, stopping_when(lambda: interrupt.asked):
+            estimator._train(chain, passes, schedule, history, on_epoch)
+        estimator._finish(chain, history, batch, truth)
+        estimator.training_ = {"data": self._fingerprint(), "run": {**schedule.to_json(), **history.to_json()}}
+        return history
+
+
+def train(
+    context: click.Context, data: Sequence[str], model: str, algorithm: str | None, epochs: int | None,
+    settings: dict[str, Any], seed: int, shuffle: bool, test: str | None, resume: bool, json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Train a tagger on files in columns."""
+    from rosenblatt.cli._files import emit, save_model
+    from rosenblatt.cli._session import new_tagger
+    from rosenblatt.data.sources import expand
+
+    refuse(context, _OPTIONS)
+    given = {name: context.get_parameter_source(name) for name in ("seed", "shuffle")}
+    asked = [name for name, source in given.items() if source is not None and source.name == "COMMANDLINE"]
+    run = Training(data)
+    if resume:
+        estimator = load_tagger(model)
+        if settings or algorithm or asked:
+            what = "--set" if settings else "--algorithm" if algorithm else f"--{asked[0]}"
+            raise Usage(f"{what} is part of the model and cannot be given with --resume. Leave it out.")
+    else:
+        columns = 1 if isinstance(run.X[0][0], str) else len(run.X[0][0])
+        estimator = new_tagger({"random_state": seed, **_parameters(settings, algorithm, columns)})
+    if test is not None:
+        expand(test)
+    printed = False
+
+    def line(history: Any) -> None:
+        nonlocal printed
+        if not quiet:
+            epoch = history.done[-1]
+            if not printed:
+                click.echo(f"{'epoch':>6}{'sentences':>14}{'mistakes':>12}{'wrong tags':>12}{'seconds':>9}", err=True)
+                printed = True
+            numbers = f"{len(history.done):>6}{epoch.examples:>14,}{epoch.mistakes:>12,}{epoch.mean_loss:>12.2%}"
+            click.echo(f"{numbers}{epoch.seconds:>9.2f}", err=True)
+
+    started = time.monotonic()
+    history = run.run(estimator, epochs, None if resume else seed, shuffle, resume, line)
+    seconds = time.monotonic() - started
+    save_model(estimator, model)
+    facts: dict[str, Any] = {
+        "model": model, "algorithm": type(estimator).__name__, "rule": estimator.rule, "data": run.data,
+        "examples": len(run.X), "tokens": sum(map(len, run.X)), "classes": [str(tag) for tag in estimator.classes_.tolist()],
+        "features": estimator.n_features_, "epochs": [dataclasses.asdict(epoch) for epoch in history.done],
+        "stopped": history.stopped, "seconds": seconds,
+    }  # fmt: skip
+    report = None
+    if test is not None and history.stopped != "interrupted":
+        report = report_on(estimator, [test])
+        facts["test"] = {"data": test, **report.to_json()}
+    if json:
+        emit(facts)
+    elif not quiet:
+        click.echo(
+            f"algorithm  {facts['algorithm']}, rule {estimator.rule}\n"
+            f"sentences  {facts['examples']:,}, {facts['tokens']:,} tokens\n"
+            f"tags       {len(facts['classes'])}\nfeatures   {facts['features']:,}\n"
+            f"epochs     {len(history.done)} in {seconds:.2f} s, ended by: {history.stopped}\nmodel      {model}"
+        )
+        if report is not None:
+            click.echo(f"\nTest on {test}\n{report.to_text()}")
+    if history.stopped == "interrupted":
+        warn(f"interrupted; {model} holds the model learned so far. Continue with --resume.")
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+def refuse(context: click.Context, known: set[str]) -> None:
+    """Raise an error if an option was given that has no meaning for sentences."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if name not in known and source is not None and source.name == "COMMANDLINE":
+            option = next(p.opts[0] for p in context.command.params if p.name == name)
+            raise Usage(f"{option} is not for sentences in columns (--format conll); got it with them. Leave it out.")
+
+
+def report_on(estimator: Any, data: Sequence[str]) -> Any:
+    """Compare the predictions of a tagger with the tags of files."""
+    from rosenblatt.data.conll import read_conll
+    from rosenblatt.sequences.chunks import compare
+
+    X, y = split_labels(read_conll(data, (columns_of(estimator) + 1,)), data)
+    return compare(y, [[str(tag) for tag in tags] for tags in estimator.predict(X)])
+
+
+def columns_of(estimator: Any) -> int:
+    """The number of columns of a token."""
+    templates = estimator._chain.templates
+    if templates is None:
+        raise Usage(
+            "The tagger must have templates; this one was trained in Python on features of its own. Use it in Python."
+        )
+    return len(templates.columns)
+
+
+def inspect(estimator: Any, path: str, top: int, json: bool) -> None:
+    """Show the strongest features and transitions of each tag."""
+    from rosenblatt.cli._files import emit
+    from rosenblatt.model_file import read
+
+    tags = estimator.classes_.tolist()
+    defaults = type(estimator)().get_params()
+    changed = {name: value for name, value in estimator.get_params().items() if value != defaults[name]}
+    strongest: dict[str, list[list[Any]]] = {str(tag): [] for tag in tags}
+    for name, tag, weight in estimator.state_features():
+        if weight > 0 and len(strongest[str(tag)]) < top:
+            strongest[str(tag)].append([name, weight])
+    transitions = {
+        str(before): {str(tag): float(weight) for tag, weight in zip(tags, row, strict=True)}
+        for before, row in zip(tags, estimator.transitions_, strict=True)
+    }
+    facts = {
+        "algorithm": type(estimator).__name__, "parameters": changed, "classes": [str(tag) for tag in tags],
+        "features": estimator.n_features_, "mistakes": estimator.mistakes_, "updates": estimator.updates_,
+        "written by": f"rosenblatt {read(path).library}", "strongest": strongest, "transitions": transitions,
+    }  # fmt: skip
+    if json:
+        emit(facts)
+        return
+    shown = ", ".join(f"{name}={value}" for name, value in changed.items()) or "defaults"
+    click.echo(f"algorithm   {facts['algorithm']}\nparameters  {shown}\nfeatures    {facts['features']:,}")
+    click.echo(
+        f"mistakes    {facts['mistakes']:,}\nupdates     {facts['updates']:,}\nclasses     {', '.join(map(str, tags))}"
+    )
+    for tag, features in strongest.items():
+        click.echo(f"\nfor {tag}")
+        for name, weight in features:
+            click.echo(f"  {weight:>+12.5g}  {name}")
+        after = sorted(((row[tag], before) for before, row in transitions.items()), key=lambda pair: -pair[0])
+        for weight, before in [pair for pair in after if pair[0] > 0][: min(top, 3)]:
+            click.echo(f"  {weight:>+12.5g}  after {before}")

@@ -1,0 +1,94 @@
+"""Sentences in columns, as the shared tasks of CoNLL have them: a token on each line, a blank line after each sentence."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from .errors import BadData
+from .sources import Opened, expand
+
+_BLOCK = 1 << 20
+_IGNORED = "-DOCSTART-"
+
+
+class Sentence(NamedTuple):
+    """The fields of each token of a sentence, and the number of its first line."""
+
+    tokens: list[tuple[str, ...]]
+    line: int
+
+
+def read_lines(name: str) -> Iterator[tuple[int, str]]:
+    """The lines of a file, gzip, zstd or plain, with their numbers from 1; without the ends of lines."""
+    source = Opened(name)
+    try:
+        rest, number, memory = b"", 0, bytearray(_BLOCK)
+        while True:
+            size = source.readinto(memoryview(memory))
+            parts = (rest + memory[:size]).split(b"\n")
+            rest = parts.pop() if size else b""
+            if not size and not parts[-1]:
+                parts.pop()  # the file ended with the end of a line
+            for part in parts:
+                number += 1
+                try:
+                    text = part.decode()
+                except UnicodeDecodeError:
+                    raise BadData(
+                        "A line must be text in UTF-8; this one is not. Convert the file.", name, number
+                    ) from None
+                yield number, text.removeprefix("\ufeff").rstrip("\r") if number == 1 else text.rstrip("\r")
+            if not size:
+                return
+    finally:
+        source.close()
+
+
+def read_sentences(name: str, many: Sequence[int] = ()) -> Iterator[Sentence]:
+    """The sentences of a file; lines that begin with -DOCSTART- are ignored.
+
+    Parameters
+    ----------
+    name : str
+        The file; "-" is standard input.
+    many : sequence of int, default=()
+        The allowed numbers of columns; by default that of the first token.
+
+    Raises
+    ------
+    BadData
+        A line has another number of columns.
+    """
+    tokens: list[tuple[str, ...]] = []
+    first = 1
+    for number, line in read_lines(name):
+        fields = tuple(line.split("\t") if "\t" in line else line.split())
+        if not line.strip() or fields[0] == _IGNORED:
+            if tokens:
+                yield Sentence(tokens, first)
+            tokens = []
+            continue
+        if not many:
+            many = (len(fields),)
+        if len(fields) not in many or "" in fields or "\0" in line:
+            wanted = " or ".join(map(str, many))
+            raise BadData(
+                f"A line must have {wanted} columns that are not empty, with tabs or blanks between them; got {line[:60]!r}. "
+                "Correct this line.",
+                name,
+                number,
+            )
+        if not tokens:
+            first, many = number, (len(fields),)
+        tokens.append(fields)
+    if tokens:
+        yield Sentence(tokens, first)
+
+
+def read_conll(paths: str | Sequence[str], many: Sequence[int] = ()) -> list[Sentence]:
+    """All sentences of files or patterns; all have the same number of columns."""
+    found: list[Sentence] = []
+    for name in expand(paths):
+        for sentence in read_sentences(name, many):
+            many = (len(sentence.tokens[0]),)
+            found.append(sentence)
+    return found

@@ -1,0 +1,402 @@
+"""Sentences as the engine reads them: the numbers of the features of each token."""
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.engine.conventions import Chain, Shaping
+from rosenblatt.engine.text.arrays import PADDING
+
+from .templates import Templates
+
+Integers = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+Keys = NDArray[np.uint64]
+
+_NO_VALUES = np.zeros(0)
+_LARGEST = 1e100  # its square, times a step, is still a number
+_BOUNDARY = "\0"
+"""What a template finds beside the ends of a sentence; no token is equal to it."""
+
+
+@dataclasses.dataclass
+class Batch:
+    """Sentences whose features have numbers of their own, from 1 on.
+
+    Attributes
+    ----------
+    starts : array
+        The number of the first token of each sentence, and the number of all tokens.
+    feature_start : array
+        The place of the first feature of each token, and the number of all features.
+    feature : array
+        The number of each feature.
+    value : array
+        Its value; none where all are 1.
+    keys : array of shape (n_features + 1, 2)
+        What each feature is.
+    """
+
+    starts: Integers
+    feature_start: Integers
+    feature: Numbers
+    value: NDArray[np.float64]
+    keys: Keys
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+    @functools.cached_property
+    def longest(self) -> int:
+        """The number of tokens of the longest sentence."""
+        return int(np.diff(self.starts).max(initial=0))
+
+    @functools.cached_property
+    def most_features(self) -> int:
+        """The largest number of features of one sentence."""
+        return int(np.diff(self.feature_start[self.starts]).max(initial=0))
+
+
+class KeyTable:
+    """Numbers of keys from 1 on.
+
+    Attributes
+    ----------
+    slots, keys : array
+        A hash table with open addressing, and the keys.
+    counts : array
+        The number of keys, with an unused one in front.
+    """
+
+    def __init__(self, room: int = 64) -> None:
+        self.slots = np.zeros(64, np.uint64)
+        self.keys = np.zeros((1, 2), np.uint64)
+        self.counts = np.ones(1, np.int64)
+        self.reserve(room)
+
+    def reserve(self, room: int) -> None:
+        """Make room for so many keys."""
+        if room > self.keys.shape[0]:
+            keys = np.zeros((room, 2), np.uint64)
+            keys[: self.counts[0]] = self.keys[: self.counts[0]]
+            self.keys = keys
+        if 2 * room > self.slots.size:
+            self.slots = np.zeros(_power_of_two(2 * room), np.uint64)
+            self.fill()
+
+    def fill(self) -> None:
+        """Fill the hash table again with the keys."""
+        from rosenblatt.engine.entries import fill_slots
+
+        self.slots[:] = 0
+        fill_slots(self.slots, self.keys, int(self.counts[0]))
+
+
+class Vocabulary:
+    """Numbers of strings from 0 on. Number 0 stands for what is beside a sentence."""
+
+    def __init__(self) -> None:
+        self.slots = np.zeros(64, np.uint64)
+        self.ends = np.zeros(32, np.int64)
+        self.store = np.zeros(256, np.uint8)
+        self.counts = np.zeros(1, np.int64)
+        self.add([_BOUNDARY])
+
+    def __len__(self) -> int:
+        return int(self.counts[0])
+
+    @property
+    def arrays(self) -> tuple[Any, Any, Any]:
+        """The arrays as the engine takes them."""
+        return self.slots, self.ends, self.store
+
+    def reserve(self, strings: int, size: int) -> None:
+        """Make room for so many more strings with so many bytes."""
+        from rosenblatt.engine.entries import rehash
+
+        count = len(self)
+        if count + strings + 1 > self.ends.size:
+            self.ends = _enlarged(self.ends, 2 * (count + strings + 1))
+        if 2 * (count + strings) > self.slots.size:
+            self.slots = np.zeros(_power_of_two(4 * (count + strings)), np.uint64)
+            rehash(self.slots, self.ends, self.store, count)
+        if self.ends[count] + size + PADDING > self.store.size:
+            self.store = _enlarged(self.store, 2 * (int(self.ends[count]) + size + PADDING))
+
+    def add(self, strings: Sequence[str]) -> None:
+        """Add strings that are not in the vocabulary, among them one with a zero byte."""
+        for string in strings:
+            text = np.frombuffer(string.encode("utf-8", "surrogatepass"), np.uint8)
+            spans = np.array([[0, text.size]], np.int64)
+            self.shape(padded(text), spans, 1, (Shaping.WHOLE, 0), True, np.zeros((1, 1), np.int32), 0)
+
+    def shape(
+        self,
+        data: NDArray[np.uint8],
+        spans: Integers,
+        count: int,
+        shaping: tuple[int, int],
+        add: bool,
+        values: Numbers,
+        row: int,
+    ) -> None:
+        """Write the numbers of shaped strings to a row of `values`."""
+        from rosenblatt.engine.entries import shape_strings
+
+        if add:
+            self.reserve(count, int(spans[:count, 1].sum()) + count)
+        longest = int(spans[:count, 1].max(initial=0))
+        kinds = _kinds(shaping[0] >= Shaping.SHAPE and bool((data >= 128).any()))
+        out = np.empty(longest + PADDING, np.uint8)
+        shape_strings(data, spans, count, *shaping, kinds, self.arrays, self.counts, add, out, values, row)
+
+    def string(self, number: int) -> str:
+        """The string of a number."""
+        return bytes(self.store[self.ends[number] : self.ends[number + 1]]).decode("utf-8", "surrogatepass")
+
+
+def _power_of_two(least: int) -> int:
+    return max(64, 1 << (least - 1).bit_length())
+
+
+def _enlarged(array: NDArray[Any], size: int) -> NDArray[Any]:
+    made = np.zeros((size, *array.shape[1:]), array.dtype)
+    made[: len(array)] = array
+    return made
+
+
+def padded(text: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Text followed by zero bytes, which compiled code may read."""
+    made = np.zeros(text.size + PADDING, np.uint8)
+    made[: text.size] = text
+    return made
+
+
+@functools.cache
+def _kinds(wide: bool) -> NDArray[np.uint8]:
+    """For each code point whether it is something else, a small letter, a capital letter or a digit."""
+    characters = map(chr, range(1 << 16 if wide else 128))
+    return np.array(
+        [2 if c.isupper() or c.istitle() else 1 if c.isalpha() else 3 if c.isdigit() else 0 for c in characters],
+        np.uint8,
+    )
+
+
+def joined(strings: Sequence[Any], what: str) -> str:
+    """Strings, each followed by a zero character."""
+    try:
+        text = "\0".join(strings) + "\0" if strings else ""
+    except TypeError:
+        wrong = next(string for string in strings if not isinstance(string, str))
+        raise ValueError(f"{what} must be a string; got {wrong!r}. Convert it with str().") from None
+    if text.count("\0") > len(strings):
+        wrong = next(string for string in strings if "\0" in string)
+        raise ValueError(f"{what} must not contain the character NUL; got {wrong!r}. Remove it.")
+    return text
+
+
+class _Column:
+    """The distinct strings of a column."""
+
+    def __init__(self, text: str, count: int) -> None:
+        from rosenblatt.engine.entries import number_strings
+
+        data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+        self.data = padded(data)
+        self.numbers = np.empty(count, np.int32)
+        slots = np.zeros(_power_of_two(2 * count), np.uint64)
+        self.spans = np.empty((count, 2), np.int64)
+        self.distinct = int(number_strings(self.data, data.size, slots, self.spans, self.numbers))
+
+
+def check_sentences(X: Any) -> None:
+    """Raise an error if X is not a list of lists."""
+    if isinstance(X, str) or not hasattr(X, "__len__"):
+        raise ValueError(
+            f"X must be a list of sentences, each a list of tokens; got {type(X).__name__}. For one sentence use predict_one."
+        )
+    for sentence in X:
+        if isinstance(sentence, str | bytes | Mapping) or not hasattr(sentence, "__len__"):
+            raise ValueError(
+                f"A sentence must be a list of tokens; got {str(sentence)[:60]!r}. Split it into words, or pass a list of "
+                "sentences."
+            )
+
+
+def flatten(X: Any) -> tuple[Integers, list[Any]]:
+    """The number of the first token of each sentence, and all tokens."""
+    check_sentences(X)
+    starts = np.zeros(len(X) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, X), np.int64, len(X)), out=starts[1:])
+    return starts, list(itertools.chain.from_iterable(X))
+
+
+def encode(
+    X: Any, templates: Templates | None, vocabulary: Vocabulary, add: bool, table: KeyTable | None = None
+) -> Batch:
+    """Convert sentences to the numbers of their features.
+
+    Parameters
+    ----------
+    X : list of sentences
+        A token is a string, or a sequence with a string for each column; without templates a list of names, or a dict.
+    templates : Templates or None
+        What to make of the columns.
+    vocabulary : Vocabulary
+        The known strings.
+    add : bool
+        Whether to add new strings.
+    table : KeyTable, default=None
+        With templates: the keys to number the features by, without adding new ones; by default those of the sentences.
+    """
+    starts, tokens = flatten(X)
+    if templates is None:
+        return _given(starts, tokens, vocabulary, add)
+    columns = split_columns(tokens, templates.columns)
+    texts = [joined(column, "A token") for column in columns]
+    count = len(tokens)
+    sources = []
+    for name, lower in templates.sources:
+        text = texts[templates.columns.index(name)]
+        sources.append(_Column(text.lower() if lower else text, count))
+    width = max((source.distinct for source in sources), default=0)
+    values = np.empty((len(templates.shapings), width), np.int32)
+    for row, (number, shaping, letters) in enumerate(templates.shapings):
+        source = sources[number]
+        vocabulary.shape(source.data, source.spans, source.distinct, (shaping, letters), add, values, row)
+    numbers = np.stack([source.numbers for source in sources])
+    return _extracted(starts, count, templates, numbers, values, table)
+
+
+def _extracted(
+    starts: Integers, count: int, templates: Templates, numbers: Numbers, values: Numbers, table: KeyTable | None
+) -> Batch:
+    from rosenblatt.engine.entries import extract
+
+    add = table is None
+    many = len(templates.names)
+    keys = KeyTable(64 + min(count * many, 1 << 16)) if table is None else table
+    feature_start = np.zeros(count + 1, np.int64)
+    feature = np.empty(count * many, np.int32)
+    single = np.full((many, values.shape[1] + 1), -1, np.int32)
+    begin = 0
+    while True:
+        arrays = keys.slots, keys.keys
+        begin = extract(
+            templates.table, templates.source_of, starts, numbers, values, 0, single, arrays, keys.counts, add,
+            feature_start, feature, begin,
+        )  # fmt: skip
+        if begin == starts.size - 1:
+            break
+        keys.reserve(max(2 * int(keys.counts[0]), int(keys.counts[0] + (starts[begin + 1] - starts[begin]) * many)))
+    known = keys.keys[: keys.counts[0]] if add else np.zeros((0, 2), np.uint64)
+    return Batch(starts, feature_start, feature[: feature_start[-1]], _NO_VALUES, known)
+
+
+def split_columns(tokens: list[Any], columns: tuple[str, ...]) -> list[Sequence[str]]:
+    """The strings of each column."""
+    if not tokens:
+        return [[] for _ in columns]
+    kinds = set(map(type, tokens))
+    if len(columns) == 1 and kinds == {str}:
+        return [tokens]
+    if str not in kinds and not any(issubclass(kind, Mapping) for kind in kinds):
+        try:
+            found: list[Sequence[str]] = list(zip(*tokens, strict=True))
+            if len(found) == len(columns):
+                return found
+        except (ValueError, TypeError):
+            pass
+    many = len(columns)
+    wrong = next(
+        (t for t in tokens if isinstance(t, str | Mapping) or not hasattr(t, "__len__") or len(t) != many), tokens[0]
+    )
+    allowed = f"a tuple of {many} strings ({', '.join(columns)})"
+    raise ValueError(
+        f"A token must be {'a string or ' if many == 1 else ''}{allowed}; got {str(wrong)[:60]!r}. Pass templates=None if your "
+        "tokens are dicts or lists of features, or name their columns with `columns`."
+    )
+
+
+def _given(starts: Integers, tokens: list[Any], vocabulary: Vocabulary, add: bool) -> Batch:
+    """Features that the user has named."""
+    value = _NO_VALUES
+    names: list[str]
+    if any(
+        issubclass(kind, Mapping | str | set | frozenset) or not hasattr(kind, "__len__")
+        for kind in set(map(type, tokens))
+    ):
+        pairs = [list(_named(token)) for token in tokens]
+        names = [name for token in pairs for name, _ in token]
+        value = np.array([number for token in pairs for _, number in token], dtype=np.float64)
+        lengths = map(len, pairs)
+        if (value == 1.0).all():
+            value = _NO_VALUES
+    else:
+        names = list(itertools.chain.from_iterable(tokens))
+        lengths = map(len, tokens)
+    feature_start = np.zeros(len(tokens) + 1, np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, len(tokens)), out=feature_start[1:])
+    column = _Column(joined(names, "A feature"), len(names))
+    values = np.empty((1, column.distinct), np.int32)
+    vocabulary.shape(column.data, column.spans, column.distinct, (Shaping.WHOLE, 0), add, values, 0)
+    keys = np.zeros((column.distinct + 1, 2), np.uint64)
+    keys[1:, 0] = np.uint64(int(Chain.GIVEN) << 32) | values[0].view(np.uint32)
+    return Batch(starts, feature_start, column.numbers + np.int32(1), value, keys)
+
+
+def _named(token: Any) -> Iterable[tuple[str, float]]:
+    """Names and values of the features of one token, as CRFsuite's Python interface makes them from dicts."""
+    if isinstance(token, Mapping):
+        for name, value in token.items():
+            yield from _entry(str(name), value)
+    elif isinstance(token, str) or not hasattr(token, "__iter__"):
+        raise ValueError(
+            f"A token must be a dict or a list of features when `templates` is None; got {str(token)[:60]!r}. Pass "
+            "templates='words' if your tokens are words."
+        )
+    else:
+        for name in sorted(token) if isinstance(token, set | frozenset) else token:
+            yield name, 1.0
+
+
+def _entry(name: str, value: Any) -> Iterable[tuple[str, float]]:
+    if isinstance(value, str):
+        yield f"{name}:{value}", 1.0
+    elif isinstance(value, Mapping):
+        for inner, number in value.items():
+            yield from _entry(f"{name}:{inner}", number)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for inner in sorted(value) if isinstance(value, set | frozenset) else value:
+            yield f"{name}:{inner}", 1.0
+    else:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not abs(number) <= _LARGEST:
+            raise ValueError(
+                "The value of a feature must be a string, a number between -1e100 and 1e100, a truth value, or a list or dict of "
+                f"these; got {value!r} for `{name}`. Leave the feature out where its value is missing."
+            )
+        if number != 0.0:
+            yield name, number
+
+
+def feature_name(key: tuple[int, int], vocabulary: Vocabulary, templates: Templates | None) -> str:
+    """The name of a feature, such as ``word[-1]=the`` or ``pos[0]|pos[1]=DT|NN``."""
+    a, b = key
+    code = a >> 32
+    if code == Chain.GIVEN or templates is None:
+        return vocabulary.string(a & 0xFFFFFFFF)
+    row = templates.table[code - Chain.TEMPLATES]
+    numbers = [a & 0xFFFFFFFF, b >> 32, b & 0xFFFFFFFF][: int(row[0])]
+    name = templates.names[code - Chain.TEMPLATES]
+    strings = ["(outside)" if number == 0 else vocabulary.string(number) for number in numbers]
+    return f"{name}={'|'.join(strings)}" if strings else name

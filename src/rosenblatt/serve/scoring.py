@@ -1,0 +1,92 @@
+"""Predictions from memory that are not recorded: with scores, and with the features that led to them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.dual.rows import Block
+from rosenblatt.model.matrix import Table
+from rosenblatt.serve.examples import Refused, expanded
+from rosenblatt.serve.learner import Served
+from rosenblatt.training.progressive import Pupil
+
+MOST_TOP, MOST_REASONS = 1000, 1000
+
+
+def scored(served: Served, request: dict[str, Any], text: bytes, most: int) -> dict[str, Any]:
+    """Predict an example; `top` asks for the best classes and their scores, `reasons` for the features that count most."""
+    x = expanded(request["features"], most, len(text))
+    top, reasons = _count(request, "top", MOST_TOP), _count(request, "reasons", MOST_REASONS)
+    prediction = served.guess(x)
+    answer = {"prediction": prediction}
+    if top:
+        answer["scores"] = [] if prediction is None else _best(served, x, top)
+    if reasons:
+        answer["reasons"] = None if prediction is None else _reasons(served, x, prediction, reasons)
+    return answer
+
+
+def _count(request: dict[str, Any], name: str, most: int) -> int:
+    value = request.get(name, 0)
+    if type(value) is float and value.is_integer():
+        value = int(value)  # JSON does not distinguish 1 and 1.0
+    if type(value) is not int or not 0 <= value <= most:
+        raise Refused(
+            422, f"`{name}` must be a whole number from 0 to {most}; got {str(value)[:60]}. Leave it out for 0."
+        )
+    return value
+
+
+def _best(served: Served, x: Any, top: int) -> list[dict[str, Any]]:
+    classes = served.classes
+    if len(classes) < 2:
+        return [{"label": classes[0], "score": 0.0}]
+    scores = _scores(served, x)
+    if scores.size == 1:
+        scores = np.array([-scores[0], scores[0]])
+        order = [1, 0] if scores[1] >= 0 else [0, 1]
+    else:
+        order = np.argsort(-scores, kind="stable").tolist()
+    return [{"label": classes[k], "score": float(scores[k])} for k in order[:top]]
+
+
+def _scores(served: Served, x: Any) -> NDArray[np.float64]:
+    """One score for each class, or one for the second of two classes."""
+    estimator = served.estimator
+    if type(x) is list:
+        x = np.array(x, np.float64)
+    model = getattr(estimator, "model_", None)
+    if model is None:
+        row = estimator._row(x, estimator._vocabulary, False)
+        kernel_scores: NDArray[np.float64] = estimator._model.decide(
+            Block.of(row), estimator.readout, estimator.normalize
+        )[0]
+        return kernel_scores
+    table: Table = model._row_table(x)
+    return Pupil(model).scores(table, np.zeros(1, np.int64))[0]  # type: ignore[no-any-return]
+
+
+def _reasons(served: Served, x: Any, prediction: Any, most: int) -> list[dict[str, Any]] | None:
+    """Features with the largest parts of the score of the predicted class; None for learners without one weight per feature."""
+    model = getattr(served.estimator, "model_", None)
+    if model is None or model.readout not in ("last", "average"):
+        return None
+    if len(model.classes) < 2:
+        return []
+    if type(x) is list:
+        names, values, columns = [str(n) for n in range(len(x))], x, list(range(len(x)))
+    else:
+        known = model.features or {}
+        names = [name for name in x if name in known]
+        values, columns = [x[name] for name in names], [known[name] for name in names]
+    number = model.class_number[prediction]
+    weights = np.zeros(len(columns))
+    for w, _, factor in model.parts():
+        if w.ndim == 1:
+            weights += (1.0 if number == 1 else -1.0) * float(np.ravel(factor)[0]) * w[columns]
+        else:
+            weights += (float(factor) if np.ndim(factor) == 0 else float(factor[number])) * w[columns, number]
+    parts = weights * np.array(values, np.float64)
+    order = np.argsort(-np.abs(parts), kind="stable")[:most].tolist()
+    return [{"feature": names[n], "value": values[n], "part": float(parts[n])} for n in order if parts[n]]

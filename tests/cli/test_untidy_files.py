@@ -1,0 +1,481 @@
+"""Untidy files: what `train` and `predict` take from them, and that nothing goes wrong silently."""
+
+import bz2
+import json
+import lzma
+import random
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+import rosenblatt as rb
+from rosenblatt.data import open_stream, read
+from tests.cli.helpers import answer, call, numbers, process
+
+
+@pytest.fixture
+def model(tmp_path):
+    return tmp_path / "a.model"
+
+
+def table(path, rows, header=None):
+    path.write_text("\n".join(([header] if header else []) + rows) + "\n")
+    return path
+
+
+def texts(path):
+    rng = random.Random(0)
+    spam, ham = ["win", "free", "prize", "cash", "now"], ["see", "you", "at", "home", "soon"]
+    rows = [("spam", spam), ("ham", ham)] * 100
+    return table(path, [f"{label}\t{' '.join(rng.choice(words) for _ in range(6))}" for label, words in rows])
+
+
+def simple(path, count=200, label=lambda x: "yes" if x > 0 else "no", header="x,z,label"):
+    rng = random.Random(1)
+    rows = [(rng.uniform(-1, 1), rng.uniform(-1, 1)) for _ in range(count)]
+    return table(path, [f"{x:.4f},{z:.4f},{label(x)}" for x, z in rows], header)
+
+
+# ---- what a model remembers ----
+
+
+def test_piped_text_is_read_as_the_file_that_was_trained_on(tmp_path, model):
+    call("train", texts(tmp_path / "k.tsv"), "-m", model, "--label", "0")
+    for text in ("win a free prize, now\n", "win a free prize now\n", "win; a free | prize, now\n", "win, free,\nprize, now\n"):
+        lines = call("predict", model, "-", stdin=text).stdout.split()
+        assert set(lines) == {"spam"}, text
+        assert len(lines) == text.count("\n")
+
+
+def test_a_file_with_another_delimiter_is_still_read(tmp_path, model):
+    path = simple(tmp_path / "a.csv")
+    call("train", path, "-m", model)
+    other = tmp_path / "b.csv"
+    other.write_text(path.read_text().replace(",", ";"))
+    assert call("predict", model, other).stdout == call("predict", model, path).stdout
+    assert call("predict", model, "-", stdin=other.read_text()).stdout == call("predict", model, path).stdout
+
+
+# ---- missing values ----
+
+
+@pytest.mark.parametrize("word", ["none", "None", "null", "NA", "nan", "?"])
+def test_only_the_empty_field_is_a_missing_label(tmp_path, model, word):
+    path = simple(tmp_path / "a.csv", label=lambda x: word if x > 0 else "ill")
+    facts = answer("train", path, "-m", model)
+    assert (set(facts["classes"]), facts["unlabelled"]) == ({word, "ill"}, 0)
+    frame = parquet.write_table(pa.table({"x": [1.0, -1.0] * 10, "label": [word, "ill"] * 10}), tmp_path / "a.parquet")
+    assert frame is None
+    lines = [json.dumps({"x": x, "label": word if x > 0 else "ill"}) for x in (1.0, -1.0) * 10]
+    for path in (tmp_path / "a.parquet", table(tmp_path / "a.jsonl", lines)):
+        assert set(read(path)[1]) == {word, "ill"}
+
+
+def test_further_missing_labels_are_named(tmp_path, model):
+    path = simple(tmp_path / "a.csv", label=lambda x: "unknown" if x > 0.5 else "b" if x > 0 else "")
+    facts = answer("train", path, "-m", model, "--na", "unknown", "--classes", "a,b")
+    lines = path.read_text().splitlines()
+    assert facts["unlabelled"] == sum(line.endswith(("unknown", ",")) for line in lines)
+
+
+def test_a_numeric_label_that_is_no_number_is_an_error(tmp_path, model):
+    rows = [f"{i % 7},{i % 2}" for i in range(120_000)] + ["1,NA"]
+    path = table(tmp_path / "a.csv", rows, "x,label")
+    result = call("train", path, "-m", model, code=2)
+    assert f"{path}, line 120002" in result.stderr
+    assert "'NA'" in result.stderr
+    assert "--na NA" in result.stderr
+    assert answer("train", path, "-m", model, "--na", "NA")["unlabelled"] == 1
+
+
+def test_blank_and_padded_numbers(tmp_path):
+    rows = ["1, 2 ,y", "2, ,n", " 3 ,\t,y", "4,  NA ,n", "5,6,y"]
+    X, y = read(table(tmp_path / "a.csv", rows, "a,b,label"))
+    assert X.tolist() == [[1, 2], [2, 0], [3, 0], [4, 0], [5, 6]]
+    assert y.tolist() == ["y", "n", "y", "n", "y"]
+    X, _ = read(table(tmp_path / "b.csv", ["1, red ,y", "2, NA ,n", "3, ,y"], "a,b,label"), types={"b": "category"})
+    assert X.shape == (3, 2)
+
+
+def test_a_wrong_number_is_named_with_its_line(tmp_path, model):
+    rows = [f"{i},{i % 5},{'yn'[i % 2]}" for i in range(1, 40)] * 1500
+    rows[50_000] = "2,abc,y"
+    path = table(tmp_path / "a.csv", rows, "a,b,label")
+    message = call("train", path, "-m", model, code=2).stderr
+    assert f"{path}, line 50002: Column 'b' must hold finite numbers" in message
+    assert "'abc'" in message
+    assert "--types b=category" in message
+
+
+# ---- labels ----
+
+
+def test_the_names_of_labels_have_a_priority(tmp_path):
+    for header, expected in (
+        ("x,y,color,label", "label"), ("y,x,class,z", "class"), ("class,target,x", "target"), ("x,y,z", "y"), ("a,b,c", "c"),
+    ):  # fmt: skip
+        width = header.count(",") + 1
+        path = table(tmp_path / "a.csv", [",".join(str((i + j) % 3) for j in range(width)) for i in range(20)], header)
+        assert open_stream(path).encoder.label == expected
+
+
+def test_predict_does_not_look_at_labels(tmp_path, model):
+    call("train", simple(tmp_path / "a.csv", label=lambda x: int(x > 0)), "-m", model)
+    unknown = simple(tmp_path / "b.csv", label=lambda x: "unknown")
+    same = simple(tmp_path / "c.csv", label=lambda x: int(x > 0))
+    assert call("predict", model, unknown).stdout == call("predict", model, same).stdout
+
+
+def test_fractions_are_not_classes(tmp_path, model):
+    path = simple(tmp_path / "a.csv", label=lambda x: round(x, 1) + 0.05)
+    message = call("train", path, "-m", model, code=2).stderr
+    assert "fraction" in message
+    assert "--label" in message
+    assert not model.exists()
+    assert "fraction" in call("stream", path, code=2).stderr
+    assert "fraction" in call("compare", path, code=2).stderr
+    lines = [f"{(i % 9) / 4} 1:{i % 5} 2:{i % 3}" for i in range(100)]
+    assert "fraction" in call("train", table(tmp_path / "a.svm", lines), "-m", model, code=2).stderr
+
+
+def test_hundreds_of_classes_are_noted(tmp_path, model):
+    rows = [f"{i % 7},{i % 300}" for i in range(900)]
+    result = call("train", table(tmp_path / "a.csv", rows, "x,price"), "-m", model, "--epochs", 1)
+    assert "300 classes" in result.stderr
+
+
+def test_a_list_is_not_a_label(tmp_path, model):
+    lines = [json.dumps({"x": i % 3, "label": ["a", "b"] if i % 2 else "a"}) for i in range(40)]
+    message = call("train", table(tmp_path / "a.jsonl", lines), "-m", model, code=2).stderr
+    assert "list" in message
+    parquet.write_table(pa.table({"x": [1.0, 2.0], "label": [["a", "b"], ["a"]]}), tmp_path / "a.parquet")
+    assert "list" in call("train", tmp_path / "a.parquet", "-m", model, code=2).stderr
+
+
+# ---- columns that are no features ----
+
+
+def test_an_index_column_is_left_out(tmp_path, model):
+    rng = random.Random(0)
+    rows = [rng.uniform(-1, 1) for _ in range(120)]
+    for first, name in (("", "pandas"), ('""', "R"), ("Unnamed: 0", "twice")):
+        body = [f'{f"{chr(34)}{i + 1}{chr(34)}" if name == "R" else i},{x:.3f},{"ab"[x > 0]}' for i, x in enumerate(rows)]
+        path = table(tmp_path / f"{name}.csv", body, f"{first},x,label")
+        result = call("train", path, "-m", model)
+        assert list(rb.load(model).encoder_.columns) == ["x"], name
+        assert "left out" in result.stderr
+        assert call("predict", model, path).stdout
+    bare = table(tmp_path / "bare.csv", [f"{i},{x:.3f},{'ab'[x > 0]}" for i, x in enumerate(rows)])
+    assert list(open_stream(bare).encoder.columns) == ["1"]
+    assert list(open_stream(bare, types={"0": "number"}).encoder.columns) == ["0", "1"]
+    frames = table(tmp_path / "time.csv", [f"{i},{x:.3f},{'ab'[x > 0]}" for i, x in enumerate(rows)], "hour,x,label")
+    assert list(open_stream(frames).encoder.columns) == ["hour", "x"]
+
+
+def test_ids_and_constants_are_left_out(tmp_path, model):
+    rng = random.Random(0)
+    rows = []
+    for _ in range(300):
+        x = rng.uniform(-1, 1)
+        rows.append(f"{rng.randrange(10**17, 6 * 10**17)},u{rng.randrange(10**9)},{x:.3f},7,only,{'ab'[x > 0]}")
+    path = table(tmp_path / "a.csv", rows, "tweet_id,userId,x,version,kind,label")
+    result = call("train", path, "-m", model)
+    assert list(rb.load(model).encoder_.columns) == ["x"]
+    for name in ("tweet_id", "userId", "version", "kind"):
+        assert name in result.stderr.partition("left out")[2]
+    assert "--types tweet_id=number" in result.stderr
+    call("train", path, "-m", model, "--types", "tweet_id=number,version=number")
+    assert list(rb.load(model).encoder_.columns) == ["tweet_id", "x", "version"]
+    named = table(tmp_path / "valid.csv", [f"{i * i},{i % 2}" for i in range(200)], "grid,label")
+    assert list(open_stream(named).encoder.columns) == ["grid"]
+
+
+def test_a_column_of_large_numbers_is_named(tmp_path, model):
+    rng = random.Random(0)
+    rows = [(rng.uniform(-1, 1), rng.randrange(10**9, 2 * 10**9)) for _ in range(200)]
+    path = table(tmp_path / "a.csv", [f"{x:.3f},{t},{'ab'[x > 0]}" for x, t in rows], "x,seen,label")
+    result = call("train", path, "-m", model, "--no-standardize")
+    assert "'seen'" in result.stderr
+    assert "--types seen=ignore" in result.stderr
+
+
+# ---- formats ----
+
+
+def test_an_unreadable_column_of_parquet_can_be_ignored(tmp_path, model):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"x": [1.0, -1.0] * 20, "bin": [b"\x00", b"\xff"] * 20, "label": ["a", "b"] * 20}), path)
+    assert "--types bin=ignore" in call("train", path, "-m", model, code=2).stderr
+    call("train", path, "-m", model, "--types", "bin=ignore")
+    assert list(rb.load(model).encoder_.columns) == ["x"]
+
+
+def test_other_compressions_and_formats(tmp_path, model):
+    path = simple(tmp_path / "a.csv")
+    expected = read(path)[0]
+    for ending, pack in (("bz2", bz2.compress), ("xz", lzma.compress)):
+        (tmp_path / f"a.csv.{ending}").write_bytes(pack(path.read_bytes()))
+        assert np.array_equal(read(tmp_path / f"a.csv.{ending}")[0], expected)
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.write(path, "a.csv")
+    (tmp_path / "wide.csv").write_bytes(path.read_text().encode("utf-16"))
+    feather.write_feather(pa.table({"x": [1.0], "label": ["a"]}), tmp_path / "a.feather")
+    for name, word in (("a.zip", "unzip"), ("wide.csv", "iconv -f utf-16"), ("a.feather", "Parquet")):
+        assert word in call("train", tmp_path / name, "-m", model, code=2).stderr
+    sparse = table(tmp_path / "b.svm", ["1 1:1", "0 2:1"])
+    message = call("train", path, sparse, "-m", model, code=2).stderr
+    assert f"{sparse}: " in message
+    assert "same format" in message
+
+
+# ---- options and output ----
+
+
+def test_a_report_is_a_page(tmp_path, model):
+    message = call("train", simple(tmp_path / "a.csv"), "-m", model, "--report", tmp_path / "x.pdf", code=2).stderr
+    assert ".html" in message
+    assert not (tmp_path / "x.pdf").exists()
+    assert not model.exists()
+
+
+def test_labels_with_tabs_are_quoted(tmp_path, model):
+    lines = [json.dumps({"x": i % 2, "label": "a\tb" if i % 2 else 'c"d'}) for i in range(60)]
+    path = table(tmp_path / "a.jsonl", lines)
+    call("train", path, "-m", model, "--epochs", 3)
+    import csv
+
+    for options in ([], ["--scores"]):
+        rows = list(csv.reader(call("predict", model, path, *options).stdout.splitlines(), delimiter="\t"))
+        assert {row[0] for row in rows} == {"a\tb", 'c"d'}
+        assert {len(row) for row in rows} == {1 + len(options)}
+
+
+def test_a_closed_pipe_is_success(tmp_path, model):
+    path = simple(tmp_path / "a.csv", count=30_000)
+    call("train", path, "-m", model, "--epochs", 1)
+    running = process("predict", model, path)
+    running.stdout.readline()
+    running.stdout.close()
+    assert running.wait(60) == 0
+    assert running.stderr.read() == ""
+    running.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("setting", "instead"),
+    [("early_stopping=true", "--holdout"), ("validation_fraction=0.2", "--holdout"), ("random_state=None", "--seed"),
+     ("warm_start=true", "--resume"), ("verbose=1", "--quiet")],
+)  # fmt: skip
+def test_settings_without_effect_are_refused(tmp_path, model, setting, instead):
+    message = call("train", simple(tmp_path / "a.csv"), "-m", model, "--set", setting, code=2).stderr
+    assert instead in message
+
+
+def test_shuffle_as_a_setting_is_the_option(tmp_path, model):
+    path, other = simple(tmp_path / "a.csv"), tmp_path / "b.model"
+    call("train", path, "-m", model, "--set", "shuffle=false", "--epochs", 2)
+    call("train", path, "-m", other, "--no-shuffle", "--epochs", 2)
+    assert np.array_equal(rb.load(model).coef_, rb.load(other).coef_)
+    shuffled = tmp_path / "c.model"
+    call("train", path, "-m", shuffled, "--epochs", 2)
+    assert not np.array_equal(rb.load(model).coef_, rb.load(shuffled).coef_)
+
+
+@pytest.mark.parametrize("algorithm", ["pocket", "averaged", "perceptron", "voted", "batch", "kernel", "arow"])
+def test_held_out_rows_are_not_learned(tmp_path, model, algorithm):
+    """Changed labels of the held-out rows change nothing in the model."""
+    from rosenblatt.training.schedule import held_out
+
+    path = simple(tmp_path / "a.csv")
+    header, *lines = path.read_text().splitlines()
+    out = held_out(0, len(lines), 0.3, 0)
+    flip = {"yes": "no", "no": "yes"}
+    changed = [f"{line.rpartition(',')[0]},{flip[line.rpartition(',')[2]]}" if held else line for line, held in zip(lines, out)]
+    options = ["--holdout", "0.3", "-a", algorithm, "--no-standardize", "--epochs"]
+    options.append("3" if algorithm in ("pocket", "batch", "kernel") else "1")  # else the best epoch depends on the labels
+    call("train", path, "-m", model, *options)
+    call("train", table(tmp_path / "b.csv", changed, header), "-m", tmp_path / "b.model", *options)
+    one, two = rb.load(model), rb.load(tmp_path / "b.model")
+    X = read(path)[0]
+    assert np.array_equal(one.decision_function(X), two.decision_function(X))
+    assert answer("train", path, "-m", model, *options)["examples"] == int((~out).sum())
+
+
+# ---- what is reported ----
+
+
+@pytest.fixture
+def noisy(tmp_path):
+    rng = random.Random(3)
+
+    def label(x):
+        return "yes" if (x > 0) != (rng.random() < 0.25) else "no"
+
+    return simple(tmp_path / "noisy.csv", count=800, label=label)
+
+
+def test_the_headline_is_the_saved_model(noisy, model):
+    facts = answer("train", noisy, "-m", model, "--epochs", 3)
+    right = answer("evaluate", model, noisy)["accuracy"]
+    assert facts["training_accuracy"] == pytest.approx(right, abs=1e-12)
+    text = call("train", noisy, "-m", model, "--epochs", 3).stdout
+    assert f"{right:.2%} right on the training data, with the saved model" in text
+
+
+def test_the_best_epoch_is_kept(noisy, model, tmp_path):
+    for algorithm in ("perceptron", "averaged"):
+        facts = answer("train", noisy, "-m", model, "-a", algorithm, "--holdout", "0.3", "--epochs", 12)
+        shares = [epoch["held_out_accuracy"] for epoch in facts["epochs"]]
+        assert facts["held_out_accuracy"] == max(shares)
+        best = facts["best_epoch"]
+        assert shares[best - 1] == max(shares)
+        call("train", noisy, "-m", tmp_path / "b.model", "-a", algorithm, "--holdout", "0.3", "--epochs", best)
+        assert np.array_equal(rb.load(model).coef_, rb.load(tmp_path / "b.model").coef_)
+    # more epochs later are the same as more epochs at once
+    call("train", noisy, "-m", model, "-a", "perceptron", "--holdout", "0.3", "--epochs", 4)
+    call("train", noisy, "-m", model, "--resume", "--epochs", 12)
+    call("train", noisy, "-m", tmp_path / "b.model", "-a", "perceptron", "--holdout", "0.3", "--epochs", 12)
+    assert np.array_equal(rb.load(model).coef_, rb.load(tmp_path / "b.model").coef_)
+
+
+def test_the_report_counts_the_held_out_rows_apart(noisy, model, tmp_path):
+    page = tmp_path / "a.html"
+    facts = answer("train", noisy, "-m", model, "--holdout", "0.25", "--report", page)
+    out, text = facts["epochs"][0]["held_out"], page.read_text()
+    assert f"{facts['held_out_accuracy']:.2%}</span> correct on the {out:,} held-out examples" in text
+    assert f"in {out:,} examples" in text
+
+
+def test_resume_keeps_the_provenance(noisy, model, tmp_path):
+    other = numbers(tmp_path / "other.csv")
+    call("train", noisy, "-m", model, "--epochs", 2)
+    more = tmp_path / "more.csv"
+    more.write_text(noisy.read_text().replace("yes", "no", 5))
+    call("train", more, "-m", model, "--resume", "--epochs", 1)
+    runs = rb.load(model).training_["runs"]
+    assert [[name for name, _ in run["data"]] for run in runs] == [[str(noisy)], [str(more)]]
+    assert [run["examples"] for run in runs] == [800, 800]
+    assert all(run["date"].endswith("Z") and "train" in run["command"] for run in runs)
+    shown = call("inspect", model).stdout
+    assert str(noisy) in shown
+    assert str(more) in shown
+    assert other.exists()
+
+
+# ---- scale ----
+
+
+def scaled(path, count=400, sort=False):
+    """Two columns of very different scales; the label depends on both alike."""
+    rng = random.Random(5)
+    rows = []
+    for _ in range(count):
+        a, b = rng.gauss(0, 1), rng.gauss(0, 1)
+        rows.append((f"{1e6 + 1e5 * a:.1f},{1e-3 * b:.7f}", "yes" if a + b > 0 else "no"))
+    if sort:
+        rows.sort(key=lambda row: row[1])
+    return table(path, [",".join(row) for row in rows], "a,b,label")
+
+
+def test_columns_of_different_scales_need_no_option(tmp_path, model):
+    path = scaled(tmp_path / "a.csv")
+    assert answer("train", path, "-m", model)["held_out_accuracy"] > 0.9
+    assert answer("evaluate", model, path)["accuracy"] > 0.95
+    call("train", path, "-m", model, "--no-standardize")
+    assert answer("evaluate", model, path)["accuracy"] < 0.9
+
+
+@pytest.mark.parametrize("memory", [64 << 20, 1 << 10])
+def test_a_sorted_file_is_scaled_as_any_other(tmp_path, model, monkeypatch, memory):
+    from rosenblatt.cli import _examples, _session
+
+    monkeypatch.setattr(_examples.Examples.__init__, "__defaults__", (None, memory))
+    monkeypatch.setattr(_session, "MEMORY", memory)
+    call("train", scaled(tmp_path / "a.csv", sort=True), "-m", model)
+    assert answer("evaluate", model, tmp_path / "a.csv")["accuracy"] > 0.95
+
+
+def test_all_rows_in_memory_are_scaled_alike(tmp_path):
+    path = scaled(tmp_path / "a.csv", sort=True)
+    raw, _ = read(path)
+    X, _ = read(path, standardize=True, batch_bytes=512)
+    assert X == pytest.approx((raw - raw.mean(axis=0)) / raw.std(axis=0), abs=1e-9)
+    X, _ = read(path, standardize=True, types={"a": "category"})
+    assert X[:, [X.shape[1] - 400 - 1]].sum() == pytest.approx(0, abs=1e-6) or X.shape[1] == 401
+
+
+def test_sparse_formats_keep_their_zeros(tmp_path, model):
+    path = table(tmp_path / "a.svm", [f"{i % 2} {1 + i % 2}:1000 3:{i % 5}" for i in range(60)])
+    call("train", path, "-m", model)
+    assert rb.load(model).encoder_.moments is None
+    assert "sparse" in call("train", path, "-m", model, "--standardize", code=2).stderr
+
+
+def test_an_interrupted_run_is_scaled_as_if_it_were_not(tmp_path, model, monkeypatch):
+    """The rows after an interruption in the first pass are scaled by the moments of a run without interruption."""
+    from rosenblatt.cli import _examples, _session
+
+    path = scaled(tmp_path / "a.csv", count=60_000)
+    monkeypatch.setattr(_examples.Examples.__init__, "__defaults__", (None, 1 << 10))
+    monkeypatch.setattr(_session, "MEMORY", 1 << 10)
+    call("train", path, "-m", tmp_path / "whole.model", "--epochs", 2)
+
+    def stopping(interrupt):
+        interrupt.asked = True
+        return interrupt
+
+    enter = _examples.Interrupt.__enter__
+    monkeypatch.setattr(_examples.Interrupt, "__enter__", lambda self: stopping(enter(self)))
+    call("train", path, "-m", model, "--epochs", 2, code=130)
+    monkeypatch.setattr(_examples.Interrupt, "__enter__", enter)
+    first = rb.load(model)
+    assert 0 < first.training_["run"]["current"]["examples"] < 60_000
+    assert not first.encoder_.learned_moments
+    call("train", path, "-m", model, "--resume")
+    one, two = rb.load(model), rb.load(tmp_path / "whole.model")
+    assert np.array_equal(one.coef_, two.coef_)
+    assert np.array_equal(one.encoder_.moments.mean, two.encoder_.moments.mean)
+
+
+def test_two_streams_are_one(tmp_path, model):
+    header, *lines = scaled(tmp_path / "a.csv").read_text().splitlines()
+    call("stream", tmp_path / "a.csv", "-m", tmp_path / "whole.model")
+    for part in (lines[:150], lines[150:]):
+        call("stream", table(tmp_path / "part.csv", part, header), "-m", model)
+    one, two = rb.load(model), rb.load(tmp_path / "whole.model")
+    assert np.array_equal(one.coef_, two.coef_)
+
+
+# ---- words ----
+
+
+def test_the_weights_of_words(tmp_path):
+    path = table(tmp_path / "a.csv", ["b b b a,x,1", "c,y,2", "a c c,x,3", ",y,4"], "text,kind,size")
+    types = {"text": "words", "kind": "category", "size": "number"}
+    options = {"types": types, "label": "kind", "word_weights": "log"}
+    stream = open_stream(path, **options)
+    X, _ = read(path, **options)
+    names = ["text:b", "text:a", "text:c", "size"]
+    list(stream)
+    dense = X.toarray()[:, [stream.encoder.find(name) for name in names]]
+    three, two = 1 + np.log(3), 1 + np.log(2)
+    first, third = np.hypot(three, 1), np.hypot(two, 1)
+    expected = [[three / first, 1 / first, 0, 1], [0, 0, 1, 2], [0, 1 / third, two / third, 3], [0, 0, 0, 4]]
+    assert dense == pytest.approx(np.array(expected))
+    counts, _ = read(path, types=types, label="kind")
+    assert sorted(counts.data.tolist()) == [1, 1, 1, 1, 2, 2, 3, 3, 4]
+    with_products = {**options, "interactions": [("text", "size")], "bits": 10}
+    assert read(path, **with_products)[0].sum() == pytest.approx(X.sum() + 3 + 1 + 2 + 3 + 6, rel=1e-9)
+
+
+def test_words_are_weighted_by_default_and_the_model_knows(tmp_path, model):
+    path = texts(tmp_path / "k.tsv")
+    call("train", path, "-m", model, "--label", "0")
+    assert rb.load(model).encoder_.word_weights == "log"
+    call("train", path, "-m", tmp_path / "b.model", "--label", "0", "--words", "counts")
+    assert rb.load(tmp_path / "b.model").encoder_.word_weights == "counts"
+    one, two = (call("predict", place, "-", "-s", stdin="win win win free\n").stdout for place in (model, tmp_path / "b.model"))
+    assert one != two

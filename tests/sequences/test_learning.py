@@ -1,0 +1,245 @@
+"""The engine of sequences against brute force and against the published algorithm in plain NumPy."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rosenblatt import SequencePerceptron
+from tests.sequences.problems import TAGS, assert_same_bits, sentences
+
+
+def difference(x, truth, guess):
+    """Φ(x, y) - Φ(x, z) as a dict; a transition is a pair of tags."""
+    found = {}
+    for tags, sign in ((truth, 1.0), (guess, -1.0)):
+        before = None
+        for token, tag in zip(x, tags, strict=True):
+            if tag is not None:
+                found[(before, tag), ""] = found.get(((before, tag), ""), 0.0) + sign
+                for name, value in token.items():
+                    found[tag, name] = found.get((tag, name), 0.0) + sign * value
+            before = tag
+    return {key: value for key, value in found.items() if value}
+
+
+def score(w, x, tags):
+    total, before = 0.0, None
+    for token, tag in zip(x, tags, strict=True):
+        total += w.get(((before, tag), ""), 0.0)
+        total += sum(value * w.get((tag, name), 0.0) for name, value in token.items())
+        before = tag
+    return total
+
+
+def brute_force(w, x, known):
+    """The best of all sequences. Of equal ones, that whose last tag came first, then the last but one, and so on."""
+    if not known:
+        return [None] * len(x)
+    everything = itertools.product(range(len(known)), repeat=len(x))
+    ranked = sorted(everything, key=lambda tags: (-score(w, x, [known[k] for k in tags]), tags[::-1]))
+    return [known[k] for k in ranked[0]]
+
+
+class Oracle:
+    """Collins' algorithm with all sequences in place of Viterbi's algorithm, on dicts."""
+
+    def __init__(self, rule="perceptron", C=1.0, r=1.0):
+        self.rule, self.C, self.r = rule, C, r
+        self.w, self.total, self.sigma, self.tags, self.seen = {}, {}, {}, [], 0
+
+    def learn(self, x, y):
+        guess = brute_force(self.w, x, self.tags)
+        if guess != list(y):
+            change = difference(x, y, guess)
+            wrong = sum(a != b for a, b in zip(guess, y, strict=True))
+            margin = score(self.w, x, y) - (score(self.w, x, guess) if self.tags else 0.0)
+            loss = wrong - margin
+            if self.rule == "arow":
+                variance = sum(self.sigma.get(k, 1.0) * v * v for k, v in change.items())
+                beta = 1.0 / (variance + self.r)
+                for key, v in change.items():
+                    along = self.sigma.get(key, 1.0) * v
+                    self.w[key] = self.w.get(key, 0.0) + loss * beta * along
+                    self.sigma[key] = self.sigma.get(key, 1.0) - beta * along * along
+            else:
+                step = 1.0 if self.rule == "perceptron" else min(self.C, loss / sum(v * v for v in change.values()))
+                for key, v in change.items():
+                    self.w[key] = self.w.get(key, 0.0) + step * v
+        self.tags += [tag for tag in dict.fromkeys(y) if tag not in self.tags]
+        self.seen += 1
+        for key, v in self.w.items():
+            self.total[key] = self.total.get(key, 0.0) + v
+        return guess
+
+    def average(self):
+        return {key: v / self.seen for key, v in self.total.items()}
+
+
+def weights_of(model):
+    """The weights of a fitted model as those of the oracle."""
+    w = {(tag, name): v for name, tag, v in model.state_features()}
+    tags = model.classes_.tolist()
+    w |= {((None, tag), ""): v for tag, v in zip(tags, model.start_, strict=True)}
+    for i, j in itertools.product(range(len(tags)), repeat=2):
+        w[(tags[i], tags[j]), ""] = model.transitions_[i, j]
+    return {key: v for key, v in w.items() if v}
+
+
+def nonzero(w):
+    return {key: v for key, v in w.items() if v}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_update_and_prediction_is_that_of_the_published_algorithm(seed):
+    X, y = sentences(seed)
+    model, oracle = SequencePerceptron(templates=None, readout="last"), Oracle()
+    for x, tags in zip(X, y, strict=True):
+        guess = oracle.learn(x, tags)
+        assert (model.learn_one(x, tags) or [None] * len(x)) == guess
+        assert weights_of(model) == nonzero(oracle.w)
+    model.set_params(readout="average")
+    assert weights_of(model) == pytest.approx(nonzero(oracle.average()), rel=1e-12)
+    assert model.mistakes_ == model.updates_ > 5
+
+
+@pytest.mark.parametrize("rule", ["passive-aggressive", "arow"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_other_rules_take_their_published_steps(rule, seed):
+    X, y = sentences(seed)
+    settings = {"C": 0.3} if rule == "passive-aggressive" else {"r": 2.0}
+    model = SequencePerceptron(templates=None, readout="last", rule=rule, **settings).partial_fit(X, y)
+    oracle = Oracle(rule, **settings)
+    for x, tags in zip(X, y, strict=True):
+        oracle.learn(x, tags)
+    assert weights_of(model) == pytest.approx(nonzero(oracle.w), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("readout", ["last", "average"])
+def test_predictions_are_the_best_of_all_sequences(seed, readout):
+    X, y = sentences(seed)
+    model = SequencePerceptron(templates=None, readout=readout, max_iter=3).fit(X, y)
+    scale = 3 * len(X) if readout == "average" else 1
+    w = {key: round(value * scale) for key, value in weights_of(model).items()}  # whole numbers: ties are exact
+    assert all(abs(value / scale - weights_of(model)[key]) < 1e-9 for key, value in w.items())
+    new, _ = sentences(seed + 100)
+    tags = model.classes_.tolist()
+    assert model.predict(new) == [brute_force(w, x, tags) for x in new]
+    assert [model.predict_one(x) for x in new] == model.predict(new)
+
+
+def test_without_weights_the_tag_that_came_first_wins():
+    model = SequencePerceptron(templates=None).partial_fit([[["a"]], [["a"]]], [["B"], ["B"]])
+    model.learn_one([["b"], ["c"]], ["B", "A"])
+    assert model.predict_one([["unknown"], ["unknown"]])[0] == "B"
+
+
+@pytest.mark.parametrize("rule", ["perceptron", "passive-aggressive", "arow"])
+def test_one_by_one_in_chunks_and_at_once_give_the_same_bits(rule):
+    X, y = sentences(7, count=60)
+    make = lambda: SequencePerceptron(templates=None, rule=rule, shuffle=False, max_iter=1)  # noqa: E731
+    one, chunks = make(), make()
+    for x, tags in zip(X, y, strict=True):
+        one.learn_one(x, tags)
+    for start in range(0, 60, 7):
+        chunks.partial_fit(X[start : start + 7], y[start : start + 7])
+    for model in (one, chunks):
+        assert_same_bits(model, make().partial_fit(X, y))
+        assert_same_bits(model, make().fit(X, y))
+
+
+def test_epochs_are_visited_in_the_order_of_the_seed():
+    X, y = sentences(1)
+    model = SequencePerceptron(templates=None, max_iter=4, random_state=5).fit(X, y)
+    again = SequencePerceptron(templates=None)
+    rng = np.random.RandomState(5)
+    again.partial_fit([], [])
+    chain = again._chain
+    batch, truth = again._encode(chain, X, y)
+    for _ in range(4):
+        chain.learn(batch, truth, rng.permutation(len(X)))
+    assert_same_bits(model, again)
+    assert model.n_iter_ == 4
+    assert model.mistakes_per_epoch_.sum() == model.mistakes_
+
+
+def test_training_ends_when_every_sentence_is_right():
+    X = [[["a"], ["b"]], [["b"], ["c"]]]
+    model = SequencePerceptron(templates=None, max_iter=100).fit(X, [["A", "B"], ["B", "C"]])
+    assert model.converged_
+    assert model.n_iter_ < 100
+    assert model.mistakes_per_epoch_[-1] == 0
+    assert model.score(X, [["A", "B"], ["B", "C"]]) == 1.0
+    assert not SequencePerceptron(templates=None).fit([[["a"]], [["a"]]], [["A"], ["B"]]).converged_
+
+
+def test_new_tags_and_features_come_at_any_time():
+    model = SequencePerceptron()
+    assert model.predict_one(["a"]) is None
+    assert model.learn_one(["a", "b"], ["X", "Y"]) is None
+    for k in range(40):
+        model.learn_one([f"word{k}", "b"], [f"tag{k}", "Y"])
+    assert len(model.classes_) == 42
+    assert model.transitions_.shape == (42, 42)
+    model.partial_fit([["new", "words"]], [[3, True]])
+    assert model.classes_.tolist()[-2:] == [3, True]
+
+
+def test_margins_are_those_over_all_other_sequences():
+    X, y = sentences(3)
+    model = SequencePerceptron(templates=None, readout="last").fit(X, y)
+    chain, w = model._chain, weights_of(model)
+    batch, truth = model._encode(chain, X, y)
+    for x, tags, margin in zip(X, y, chain.margins(batch, truth), strict=True):
+        others = (list(other) for other in itertools.product(model.classes_.tolist(), repeat=len(x)))
+        assert margin == score(w, x, tags) - max(score(w, x, other) for other in others if other != tags)
+
+
+def separable(seed=0):
+    X, _ = sentences(seed)
+    return X, [[TAGS["f1" in token] if "f2" not in token else "C" for token in x] for x in X]
+
+
+@pytest.mark.parametrize("rule", ["perceptron", "passive-aggressive"])
+def test_the_squeeze_holds_and_bounds_the_mistakes(rule):
+    X, y = separable()
+    model = SequencePerceptron(templates=None, rule=rule, max_iter=100).fit(X, y)
+    certificate = model.certificate_
+    assert model.converged_
+    assert certificate.verify()
+    assert certificate.status == "separable"
+    assert certificate.margin > 0
+    if rule == "perceptron":
+        w = weights_of(model.set_params(readout="last"))
+        assert certificate.length == pytest.approx(sum(v * v for v in w.values()) ** 0.5)
+        assert certificate.growth == certificate.length**2 or certificate.growth > certificate.length**2
+        assert certificate.mistakes == model.mistakes_ <= certificate.mistake_bound
+        assert f"{certificate.mistake_bound:.6g}" in str(certificate)
+
+
+def test_a_certificate_notices_numbers_that_do_not_fit():
+    import dataclasses
+
+    X, y = separable()
+    certificate = SequencePerceptron(templates=None, max_iter=100).fit(X, y).certificate_
+    for name, factor in (("length", 0.5 * certificate.margin / 10), ("growth", 1e-3), ("mistake_bound", 1e-9)):
+        changed = dataclasses.replace(certificate, **{name: getattr(certificate, name) * factor})
+        assert not changed.verify()
+
+
+def test_explain_adds_up_to_the_score_of_a_token():
+    X, y = sentences(2)
+    for readout in ("last", "average"):
+        model = SequencePerceptron(templates=None, readout=readout).fit(X, y)
+        w = weights_of(model)
+        x = max(X, key=len)
+        tags = model.predict_one(x)
+        for position in range(len(x)):
+            for tag in TAGS:
+                changed = [*tags[:position], tag, *tags[position + 1 :]]
+                got = sum(value for _, value in model.explain(x, position, tag))
+                others = score(w, x, changed) - got
+                assert others == pytest.approx(
+                    score(w, x, tags) - sum(value for _, value in model.explain(x, position)), abs=1e-9
+                )

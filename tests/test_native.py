@@ -1,0 +1,275 @@
+"""The compiled library: the same bits as Numba's for every function and level, safe calls, and what happens without it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rosenblatt.aot.signatures import catalogue, key, parse
+from rosenblatt.engine.native import LIBRARY, cached_file, load_file, seal
+from tests.native_cases import GROUPS
+
+ROOT = Path(__file__).resolve().parent.parent
+
+pytestmark = pytest.mark.skipif(
+    LIBRARY.module is None, reason="needs the compiled library; `make test` makes it where a C compiler is found"
+)
+
+
+def run(*arguments, check=True, **environment):
+    """Run Python in a new process; variables set to None are removed."""
+    variables = {**os.environ, "PYTHONWARNINGS": "default", **environment}
+    variables = {name: value for name, value in variables.items() if value is not None}
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)], env=variables, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+# ---- bits ----
+
+
+def cases(group, **environment):
+    """What `tests.native_cases` prints: hashes by case, and the functions that were called."""
+    *results, called = map(json.loads, run("-m", "tests.native_cases", group, **environment).stdout.splitlines())
+    return dict(results), {tuple(call) for call in called}
+
+
+def wanted():
+    """Every function of the library with the types of its arguments."""
+    return {(name, key(parse(signature))) for name, signatures in catalogue().items() for signature in signatures}
+
+
+def test_the_library_has_every_function():
+    assert set(LIBRARY.module.signatures()) == wanted()
+
+
+CALLED = set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_level_gives_the_bits_of_numba(group, tmp_path):
+    # Without optimization Numba compiles in half the time; the order of all operations is fixed in the source.
+    numba, _ = cases(
+        group, ROSENBLATT_LIBRARY="off", ROSENBLATT_STRICT=None, NUMBA_OPT="0", ROSENBLATT_CACHE_DIR=str(tmp_path)
+    )
+    assert len(numba) > 10
+    best, called = cases(group)
+    assert best == numba
+    own = {
+        call
+        for call in wanted()
+        if (call[0].partition("_")[0] if call[0].partition("_")[0] in GROUPS else "others") == group
+    }
+    assert called >= own, "tests/native_cases.py must call every function with all its types"
+    for level in ("x86-64-v2",) if LIBRARY.level == "x86-64-v3" else ():
+        lower, _ = cases(group, ROSENBLATT_CPU_LEVEL=level)
+        assert lower == numba
+
+
+# ---- calls ----
+
+
+def test_a_call_with_other_types_is_left_to_numba():
+    seen = []
+    add = LIBRARY.bind("add_packed", lambda *arguments: seen.append(arguments))
+    total, places, values = np.zeros(8), np.array([1, 5]), np.array([2.0, 3.0])
+    add(total, places, values)
+    assert total.tolist() == [0, 2, 0, 0, 0, 3, 0, 0]
+    assert not seen
+    shifted = np.zeros(17, np.uint8)[1:].view(np.float64)
+    strange = [
+        (np.zeros((8, 2))[:, 0], places, values),  # not contiguous
+        (shifted, places[:0], values[:0]),  # not aligned
+        (total.astype(">f8"), places, values),
+        (total.astype(np.complex128), places, values),
+        (np.zeros((2, 2, 2, 2)), places, values),
+        (total, places.astype(np.int16), values),
+        (total, places.tolist(), values),
+        (total, places, None),
+        (total, places),
+        (total, places, values, values),
+        (),
+        (total,) * 300,
+        ((((total,),),), places, values),
+    ]
+    for arguments in strange:
+        add(*arguments)
+    assert len(seen) == len(strange)
+    assert total.tolist() == [0, 2, 0, 0, 0, 3, 0, 0]
+
+
+@pytest.mark.parametrize("number", [None, "a", 1.5, 2**70, object()])
+def test_a_number_of_another_type_is_an_error(number):
+    codes = LIBRARY.bind("last_record", lambda *_: None)
+    with pytest.raises((TypeError, OverflowError)):
+        codes(np.zeros(40, np.uint8), number, 44)
+
+
+def test_an_empty_array_may_begin_anywhere():
+    nothing = np.zeros(17, np.uint8)[1:1].view(np.float64)
+    add = LIBRARY.bind("add_packed", None)
+    add(np.zeros(1), np.zeros(0, np.int64), nothing)
+
+
+# ---- without a library, or with a broken one ----
+
+FIT = """
+import sys, warnings
+import numpy as np, rosenblatt
+X, y = np.arange(20.0).reshape(10, 2) % 7, np.arange(10) % 2
+print(rosenblatt.Perceptron(max_iter=3, tol=None).fit(X, y).coef_.tolist(), "numba" in sys.modules)
+"""
+
+
+@pytest.fixture(scope="module")
+def answer():
+    weights, _, numba = run("-c", FIT).stdout.rpartition(" ")
+    assert numba == "False\n"
+    return weights
+
+
+def damaged(path, kind):
+    """A copy of the library that cannot be loaded."""
+    content = Path(LIBRARY.module.__spec__.origin).read_bytes()
+    foreign = content[:18] + b"\xb7\x00" + content[20:-14]  # an ELF file for ARM
+    text = b"not a library " * 1000
+    content = {
+        "empty": b"",
+        "cut": content[: len(content) // 3],  # loading it would end the process
+        "changed": content[:200_000] + b"changed" + content[200_007:],
+        "other": text + seal(text),
+        "foreign": foreign + seal(foreign),
+    }[kind]
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["empty", "cut", "changed", "other", "foreign", "missing", "folder"])
+def test_a_library_that_cannot_be_loaded_is_named_once(kind, tmp_path, answer):
+    path = tmp_path / "_native.abi3.so"
+    if kind == "folder":
+        path.mkdir()
+    elif kind != "missing":
+        damaged(path, kind)
+    done = run("-c", FIT, ROSENBLATT_LIBRARY=str(path), ROSENBLATT_STRICT=None)
+    assert done.stdout == f"{answer} True\n"
+    assert done.stderr.count("RuntimeWarning") == 1
+    assert str(path) in done.stderr
+    assert "compiled by Numba instead" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_library_of_other_sources_is_not_used(tmp_path, answer):
+    content = Path(LIBRARY.module.__spec__.origin).read_bytes()
+    path = tmp_path / "_native.abi3.so"
+    content = content[:-14].replace(LIBRARY.module.sources.encode(), b"0123456789abcdef")
+    path.write_bytes(content + seal(content))
+    done = run("-c", FIT, ROSENBLATT_LIBRARY=str(path), ROSENBLATT_STRICT=None)
+    assert done.stdout == f"{answer} True\n"
+    assert "made from other sources" in done.stderr
+
+
+def test_an_unknown_level_is_named(answer):
+    done = run("-c", FIT, ROSENBLATT_CPU_LEVEL="x86-64-v9", ROSENBLATT_STRICT=None)
+    assert done.stdout == f"{answer} True\n"
+    assert "ROSENBLATT_CPU_LEVEL must be a level that the library has" in done.stderr
+
+
+def test_strict_mode_makes_a_missing_library_an_error(tmp_path):
+    done = run("-c", FIT, check=False, ROSENBLATT_LIBRARY=str(tmp_path / "none.so"), ROSENBLATT_STRICT="1")
+    assert done.returncode == 1
+
+
+@pytest.mark.skipif(os.name == "nt" or os.getuid() != 0, reason="needs root to give a file to another user")
+def test_a_library_of_another_user_is_not_used(tmp_path):
+    path = tmp_path / cached_file().parent.name / cached_file().name
+    path.parent.mkdir()
+    path.write_bytes(Path(LIBRARY.module.__spec__.origin).read_bytes())
+    show = "from rosenblatt.engine.native import LIBRARY; print(LIBRARY.level)"
+    environment = {"ROSENBLATT_LIBRARY": None, "ROSENBLATT_STRICT": None, "ROSENBLATT_CACHE_DIR": str(tmp_path)}
+    assert run("-c", show, **environment).stdout == f"{LIBRARY.level}\n"
+    os.chown(path, 12345, 12345)
+    assert run("-c", show, **environment).stdout == "None\n"
+
+
+def test_a_cache_folder_that_cannot_be_written_is_named_before_anything_is_compiled(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    done = run(
+        "-m",
+        "rosenblatt.aot",
+        check=False,
+        ROSENBLATT_CACHE_DIR=str(blocked),
+        ROSENBLATT_LIBRARY=None,
+        ROSENBLATT_STRICT=None,
+    )
+    assert done.returncode == 1
+    assert "no library was made" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "functions," not in done.stderr
+
+
+HIDE_NUMBA = """
+import sys
+class Hidden:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in ("numba", "llvmlite"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Hidden())
+"""
+
+
+def test_without_numba_built_in_rules_work_and_own_rules_say_what_to_install(tmp_path):
+    program = tmp_path / "own.py"
+    program.write_text(HIDE_NUMBA + FIT + "\n@rosenblatt.rule\ndef Own(margin):\n    return 1.0\nOwn().fit(X, y)\n")
+    done = run(program, check=False, PYTHONPATH=str(ROOT / "src"))
+    assert done.stdout.endswith("False\n")
+    assert "A rule of your own is compiled by Numba, which is not installed" in done.stderr
+    assert "pip install 'rosenblatt[rules]'" in done.stderr
+
+
+def test_without_numba_and_without_a_library_the_error_says_what_to_install():
+    done = run("-c", HIDE_NUMBA + FIT, check=False, ROSENBLATT_LIBRARY="off", ROSENBLATT_STRICT=None)
+    assert "rosenblatt has no compiled library that runs on this machine" in done.stderr
+    assert "pip install 'rosenblatt[rules]'" in done.stderr
+
+
+# ---- what is imported ----
+
+COMMAND = """
+import sys
+from rosenblatt.cli import main
+sys.argv = ["rosenblatt", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code, ended.code
+slow = ("numba", "llvmlite", "scipy", "sklearn", "pandas", "pyarrow")
+print("imported", *sorted(name for name in slow if name in sys.modules))
+"""
+
+
+@pytest.mark.parametrize("form", ["svm", "csv"])
+def test_commands_import_only_what_they_need(form, tmp_path):
+    lines = {
+        "svm": [f"{2 * (k % 2) - 1} 1:{k} 2:1\n" for k in range(20)],
+        "csv": ["a,b,label\n"] + [f"{k},1,{['no', 'yes'][k % 2]}\n" for k in range(20)],
+    }
+    data, model = tmp_path / f"some.{form}", tmp_path / "some.model"
+    data.write_text("".join(lines[form]))
+    expected = "imported pyarrow" if form == "csv" else "imported"
+    for arguments in (["train", data, "-m", model, "--quiet"], ["predict", model, data], ["evaluate", model, data]):
+        assert run("-c", COMMAND, *arguments).stdout.splitlines()[-1] == expected, arguments
+
+
+def test_a_library_is_the_same_from_every_folder(tmp_path):
+    copy = tmp_path / "copy.so"
+    copy.write_bytes(Path(LIBRARY.module.__spec__.origin).read_bytes())
+    assert load_file(copy).sources == LIBRARY.module.sources
