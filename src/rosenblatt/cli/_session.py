@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.cli._best import BestEpoch
 from rosenblatt.cli._errors import Failure, Usage
+from rosenblatt.cli._best import BestEpoch
 from rosenblatt.cli._examples import MEMORY, Examples, Interrupt
 from rosenblatt.cli._files import load_model, open_data, open_stream, save_model
 from rosenblatt.cli._options import parsed_classes
