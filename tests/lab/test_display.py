@@ -314,6 +314,7 @@ class TestHands:
             return [box.x, box.y, box.width];
         }"""
         seen = {tuple(page.evaluate(f"() => {{ lab.go({frame}); return ({place})(); }}")) for frame in range(0, 80, 3)}
+        page.evaluate("() => lab.go(0)")
         page.get_by_role("button", name="Play").click()
         seen.add(tuple(page.evaluate(place)))
         page.get_by_role("button", name="Pause").click()
@@ -457,14 +458,16 @@ class TestTheFirstTenSeconds:
                 const seen = [], from = performance.now();
                 while (performance.now() - from < 400) {
                     await new Promise(requestAnimationFrame);
-                    seen.push(document.querySelector("line.boundary:not(.before)").getAttribute("x1"));
+                    const line = document.querySelector("line.boundary:not(.before)");
+                    seen.push(line.getAttribute("x1") + " " + line.getAttribute("y1"));
                 }
                 return [new Set(seen).size, seen.at(-1)];
             }"""
         )
-        assert seen[0] >= 4
+        assert seen[0] >= 2  # at once it would be in one place; a busy machine draws few pictures in between
         page.evaluate("() => lab.plane.show()")
-        assert page.locator("line.boundary:not(.before)").get_attribute("x1") == seen[1]
+        line = page.locator("line.boundary:not(.before)")
+        assert f"{line.get_attribute('x1')} {line.get_attribute('y1')}" == seen[1]
 
     def test_it_rests_without_motion(self, page):
         page.wait_for_timeout(700)
