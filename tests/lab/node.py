@@ -23,10 +23,10 @@ def copy_engine(folder: Path) -> None:
     (folder / "package.json").write_text('{"type": "module"}')
 
 
-def ask(requests: Iterable[tuple[str, Any]]) -> list[dict[str, Any]]:
+def ask(requests: Iterable[tuple[str, Any]], described: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     """The answers of the JavaScript engine, each ``{"answer": …}`` or ``{"error": …}``."""
     assert NODE is not None, "The tests of the lab's engine need Node; install it as nodejs"
-    lines = "".join(json.dumps(one) + "\n" for one in [("start", catalogue()), *requests])
+    lines = "".join(json.dumps(one) + "\n" for one in [("start", described or catalogue()), *requests])
     with tempfile.TemporaryDirectory() as folder:
         copy_engine(Path(folder))
         done = subprocess.run(

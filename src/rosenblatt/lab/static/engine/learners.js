@@ -144,6 +144,9 @@ const SECOND_ORDER = {
   },
 };
 
+/** Whether this engine has the rule of a learner. @param {string} name */
+export const knows = name => [ADDITIVE, SCALED, SECOND_ORDER].some(rules => Object.hasOwn(rules, name)) || ["parallel", "kernel"].includes(name);
+
 /** @param {string} name @param {Parameters} p */
 function targetOf(name, p) {
   if (name === "margin") return p.b;
