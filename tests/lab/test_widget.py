@@ -15,6 +15,7 @@ import rosenblatt
 from rosenblatt.cli import app
 from rosenblatt.lab import sharing
 from rosenblatt.lab.bundle import STATIC, bundle, one_file
+from rosenblatt.lab.runs import columns_of
 from tests.lab.browser import chromium, needs_chromium
 
 X, Y = [[4, 0], [1, 1], [0, 1], [-2, -2]], [1, -1, -1, 1]
@@ -180,7 +181,7 @@ def test_in_a_real_notebook(tmp_path):
                 rows = page.locator(".board tbody tr")
                 run = rosenblatt.trace(X, Y, "voted", fit_intercept=False)
                 assert rows.all_inner_texts() == [
-                    "\t".join(cell[0] for cell in row) for row in run.to_cells("notes")[1]
+                    "\t".join(cell[0] for cell in row) for row in run.to_cells(columns_of("voted"))[1]
                 ]
                 page.get_by_role("button", name="To the end").click()
                 page.get_by_text("The end, after one pass: 3 mistakes").wait_for()
