@@ -61,6 +61,7 @@ import rosenblatt as rb  # noqa: E402 - after `record_calls`
 from rosenblatt.data.streams import open_stream  # noqa: E402
 from rosenblatt.data.vocabulary import Vocabulary  # noqa: E402
 from rosenblatt.engine import entries  # noqa: E402
+from rosenblatt.model.linear import Model  # noqa: E402
 from rosenblatt.model.matrix import Table  # noqa: E402
 from rosenblatt.training.progressive import learn_records  # noqa: E402
 
@@ -136,7 +137,7 @@ def loops(kind):
                 model = learner(max_iter=2, tol=None, random_state=0, **parameters).fit(rows, y)
                 yield f"fit {classes} {np.dtype(dtype)} {form}", weights(model.model_), model.decision_function(rows)
                 if dtype == np.float64 and form != "csr int32":
-                    core, table = model._new_model(21, dtype), Table(rows)
+                    core, table = averaging(model, dtype), Table(rows)
                     core.add_class(*range(classes))
                     guesses = (
                         core.guess_and_learn(table, y, np.arange(60))
@@ -145,7 +146,7 @@ def loops(kind):
                     )
                     yield f"averaged {classes} {form}", guesses, weights(core)
                 elif form == "csr int32":
-                    core, table = model._new_model(21, np.float64), Table(sp.csr_array(rows, dtype=np.float64))
+                    core, table = averaging(model, np.float64), Table(sp.csr_array(rows, dtype=np.float64))
                     core.add_class(*range(classes))
                     yield f"averaged {classes} {np.dtype(dtype)} {form}", averaged(core, table, y), weights(core)
             stream = learner(**parameters)
@@ -161,6 +162,11 @@ def loops(kind):
             guesses = [core.learn_one(x, label) for x, label in zip(records, y.tolist())]
             yield f"sparse {classes} {np.dtype(dtype)}", guesses, weights(core), [core.predict_one(x) for x in records]
             yield f"records {classes} {np.dtype(dtype)}", learned(core, records, y.tolist()), weights(core)
+
+
+def averaging(learner, dtype):
+    """A new model that keeps an average."""
+    return Model(learner._rule(), readout="average", n_features=21, dtype=dtype)
 
 
 def averaged(model, table, y):
@@ -310,8 +316,35 @@ def certificates():
                     yield f"certify {classes} {problem} {name} {form}", found.status, found.margin, str(found)
 
 
+# ---- sequences ----
+
+
+def sequences():
+    rng = np.random.default_rng(5)
+    words = [f"w{number}" for number in range(40)]
+    sentences = [list(rng.choice(words, rng.integers(1, 9))) for _ in range(60)]
+    sentences = [
+        [str(word).title() if rng.random() < 0.3 else str(word) for word in sentence] for sentence in sentences
+    ]
+    tags = [[f"t{int(word[1:]) % 3}" for word in sentence] for sentence in sentences]
+    for rule in ("perceptron", "passive-aggressive", "arow"):
+        for readout in ("last", "average"):
+            model = rb.SequencePerceptron(rule=rule, readout=readout, max_iter=3, random_state=0).fit(sentences, tags)
+            yield (
+                f"sequences {rule} {readout}",
+                model.predict(sentences),
+                model.transitions_,
+                model.start_,
+            )
+    lists = [[[f"word={word}", f"suffix={word[-1]}"] for word in sentence] for sentence in sentences]
+    model = rb.SequencePerceptron(templates=None, max_iter=2).fit(lists, tags)
+    yield "sequences of lists", model.predict(lists), [model.learn_one(x, y) for x, y in zip(lists, tags, strict=True)]
+
+
 GROUPS = {kind: (lambda kind=kind: loops(kind)) for kind in KINDS}
-GROUPS |= {"others": lambda: (case for part in (votes, mixing, files, kernels, certificates) for case in part())}
+GROUPS |= {
+    "others": lambda: (case for part in (votes, mixing, files, kernels, certificates, sequences) for case in part())
+}
 
 
 def main():

@@ -131,7 +131,9 @@ def learn(
 ):
     """The online protocol: `step(margin, is a mistake, squared norm)` returns the step size."""
     if scheme == "ovr" and classes > 2:
-        return separately(learn, step, X, y, classes=classes, W=W, on_zero=on_zero, bias=bias, weight=weight, epochs=epochs, link=link)
+        return separately(
+            learn, step, X, y, classes=classes, W=W, on_zero=on_zero, bias=bias, weight=weight, epochs=epochs, link=link
+        )
     vectors = 1 if classes == 2 else classes
     V = np.zeros((vectors, X.shape[1] + 1)) if W is None else np.array(W, dtype=float)
     weight = np.ones(len(X)) if weight is None else weight
@@ -197,7 +199,9 @@ def passive_aggressive(variant, C=1.0):
 def learn_shrinking(step, X, y, *, classes=2, scheme="max", on_zero="update", bias=True, W=None, weight=None, epochs=1):
     """The same for rules that shrink w: `step(margin, is a mistake, ‖x‖², ‖w‖², steps taken, weight)` returns factor and step."""
     if scheme == "ovr" and classes > 2:
-        return separately(learn_shrinking, step, X, y, classes=classes, W=W, on_zero=on_zero, bias=bias, weight=weight, epochs=epochs)
+        return separately(
+            learn_shrinking, step, X, y, classes=classes, W=W, on_zero=on_zero, bias=bias, weight=weight, epochs=epochs
+        )
     vectors = 1 if classes == 2 else classes
     run = Run(np.zeros((vectors, X.shape[1] + 1)) if W is None else np.array(W, dtype=float))
     taken = np.zeros(vectors)
@@ -277,7 +281,20 @@ def learn_second_order(
     Σ is one matrix per weight vector, with the bias in its last row; its off-diagonal entries stay 0 unless `full`.
     """
     if scheme == "ovr" and classes > 2:
-        return separately(learn_second_order, step, X, y, classes=classes, W=W, on_zero=on_zero, bias=bias, weight=weight, epochs=epochs, initial=initial, full=full)
+        return separately(
+            learn_second_order,
+            step,
+            X,
+            y,
+            classes=classes,
+            W=W,
+            on_zero=on_zero,
+            bias=bias,
+            weight=weight,
+            epochs=epochs,
+            initial=initial,
+            full=full,
+        )
     vectors, size = (1 if classes == 2 else classes), X.shape[1] + 1
     run = Run(np.zeros((vectors, size)) if W is None else np.array(W, dtype=float))
     run.sigma = np.array([initial * np.eye(size)] * vectors)

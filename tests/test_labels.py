@@ -116,6 +116,8 @@ def test_an_inseparable_run_is_verified_with_the_positive_class():
     model = rb.Perceptron(tol=None, shuffle=False).fit(square, labels)
     assert model.certificate_.status == "inseparable"
     assert model.certificate_.verify(square, labels)
+    assert not model.certificate_.verify(square, [0, 1, 1, 0])
+    assert not rb.Perceptron().fit(X, SIGNS).certificate_.verify(X, np.where(SIGNS > 0, "b", "a"))
 
 
 @pytest.mark.parametrize(

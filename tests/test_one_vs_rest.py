@@ -54,7 +54,9 @@ def test_the_average_of_a_class_counts_its_own_epochs():
         loss="perceptron", penalty=None, learning_rate="constant", eta0=1.0, average=True, **settings
     ).fit(X, y)
     ours = rb.AveragedPerceptron(multiclass="ovr", **settings).fit(X, y)
-    assert len({one.n_iter_ for one in each(rb.AveragedPerceptron(), X, y, **settings)}) > 1, "the runs differ in length"
+    assert len({one.n_iter_ for one in each(rb.AveragedPerceptron(), X, y, **settings)}) > 1, (
+        "the runs differ in length"
+    )
     np.testing.assert_allclose(ours.coef_[1:], theirs.coef_[1:], rtol=1e-9)
 
 
@@ -151,7 +153,9 @@ def test_a_warm_start_continues_every_class():
     assert np.array_equal(steps.coef_, whole.coef_)
     given = rb.Perceptron(multiclass="ovr", max_iter=1, tol=None, shuffle=False)
     given.fit(X, y, coef_init=np.ones((4, 6)), intercept_init=np.ones(4))
-    assert not np.array_equal(given.coef_, rb.Perceptron(multiclass="ovr", max_iter=1, tol=None, shuffle=False).fit(X, y).coef_)
+    assert not np.array_equal(
+        given.coef_, rb.Perceptron(multiclass="ovr", max_iter=1, tol=None, shuffle=False).fit(X, y).coef_
+    )
 
 
 def test_early_stopping_holds_out_what_scikit_learn_holds_out():

@@ -44,7 +44,12 @@ def simple(path, count=200, label=lambda x: "yes" if x > 0 else "no", header="x,
 
 def test_piped_text_is_read_as_the_file_that_was_trained_on(tmp_path, model):
     call("train", texts(tmp_path / "k.tsv"), "-m", model, "--label", "0")
-    for text in ("win a free prize, now\n", "win a free prize now\n", "win; a free | prize, now\n", "win, free,\nprize, now\n"):
+    for text in (
+        "win a free prize, now\n",
+        "win a free prize now\n",
+        "win; a free | prize, now\n",
+        "win, free,\nprize, now\n",
+    ):
         lines = call("predict", model, "-", stdin=text).stdout.split()
         assert set(lines) == {"spam"}, text
         assert len(lines) == text.count("\n")
@@ -162,7 +167,9 @@ def test_an_index_column_is_left_out(tmp_path, model):
     rng = random.Random(0)
     rows = [rng.uniform(-1, 1) for _ in range(120)]
     for first, name in (("", "pandas"), ('""', "R"), ("Unnamed: 0", "twice")):
-        body = [f'{f"{chr(34)}{i + 1}{chr(34)}" if name == "R" else i},{x:.3f},{"ab"[x > 0]}' for i, x in enumerate(rows)]
+        body = [
+            f"{f'{chr(34)}{i + 1}{chr(34)}' if name == 'R' else i},{x:.3f},{'ab'[x > 0]}" for i, x in enumerate(rows)
+        ]
         path = table(tmp_path / f"{name}.csv", body, f"{first},x,label")
         result = call("train", path, "-m", model)
         assert list(rb.load(model).encoder_.columns) == ["x"], name
@@ -207,7 +214,9 @@ def test_a_column_of_large_numbers_is_named(tmp_path, model):
 
 def test_an_unreadable_column_of_parquet_can_be_ignored(tmp_path, model):
     path = tmp_path / "a.parquet"
-    parquet.write_table(pa.table({"x": [1.0, -1.0] * 20, "bin": [b"\x00", b"\xff"] * 20, "label": ["a", "b"] * 20}), path)
+    parquet.write_table(
+        pa.table({"x": [1.0, -1.0] * 20, "bin": [b"\x00", b"\xff"] * 20, "label": ["a", "b"] * 20}), path
+    )
     assert "--types bin=ignore" in call("train", path, "-m", model, code=2).stderr
     call("train", path, "-m", model, "--types", "bin=ignore")
     assert list(rb.load(model).encoder_.columns) == ["x"]
@@ -293,9 +302,13 @@ def test_held_out_rows_are_not_learned(tmp_path, model, algorithm):
     header, *lines = path.read_text().splitlines()
     out = held_out(0, len(lines), 0.3, 0)
     flip = {"yes": "no", "no": "yes"}
-    changed = [f"{line.rpartition(',')[0]},{flip[line.rpartition(',')[2]]}" if held else line for line, held in zip(lines, out)]
+    changed = [
+        f"{line.rpartition(',')[0]},{flip[line.rpartition(',')[2]]}" if held else line for line, held in zip(lines, out)
+    ]
     options = ["--holdout", "0.3", "-a", algorithm, "--no-standardize", "--epochs"]
-    options.append("3" if algorithm in ("pocket", "batch", "kernel") else "1")  # else the best epoch depends on the labels
+    options.append(
+        "3" if algorithm in ("pocket", "batch", "kernel") else "1"
+    )  # else the best epoch depends on the labels
     call("train", path, "-m", model, *options)
     call("train", table(tmp_path / "b.csv", changed, header), "-m", tmp_path / "b.model", *options)
     one, two = rb.load(model), rb.load(tmp_path / "b.model")
@@ -477,5 +490,7 @@ def test_words_are_weighted_by_default_and_the_model_knows(tmp_path, model):
     assert rb.load(model).encoder_.word_weights == "log"
     call("train", path, "-m", tmp_path / "b.model", "--label", "0", "--words", "counts")
     assert rb.load(tmp_path / "b.model").encoder_.word_weights == "counts"
-    one, two = (call("predict", place, "-", "-s", stdin="win win win free\n").stdout for place in (model, tmp_path / "b.model"))
+    one, two = (
+        call("predict", place, "-", "-s", stdin="win win win free\n").stdout for place in (model, tmp_path / "b.model")
+    )
     assert one != two

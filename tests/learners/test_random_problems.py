@@ -69,6 +69,7 @@ def test_averaged_perceptron():
         assert model.mistakes_per_epoch_.tolist() == run.mistakes_per_epoch
 
 
+@pytest.mark.slow
 def test_voted_perceptron():
     for problem in problems(seed=2):
         model = fitted(VotedPerceptron(), problem)
@@ -116,10 +117,12 @@ def drawn(n, epochs, seed):
     return np.concatenate([rng.randint(0, n, n) for _ in range(epochs)]).tolist()
 
 
+@pytest.mark.slow
 def test_the_pocket_is_never_worse_than_the_textbook():
     """Equal draws; the library checks a weight vector once, the textbook at every correct example."""
     worse, equal = 0, 0
-    for number, problem in enumerate(problems(seed=6)):
+    small, larger = problems(seed=6, count=COUNT - COUNT // 5), problems(seed=61, count=COUNT // 5, rows=60)
+    for number, problem in enumerate([*small, *larger]):
         X, y = problem["X"], problem["y"]
         epochs = 1 + 3 * (number % 10)
         model = PocketPerceptron(shuffle="replacement", max_iter=epochs, random_state=number).fit(X, y)
@@ -130,6 +133,7 @@ def test_the_pocket_is_never_worse_than_the_textbook():
     assert equal >= 0.9 * COUNT, "the last weights are checked in addition, and are rarely better"
 
 
+@pytest.mark.slow
 def test_the_pocket_finds_the_best_line_for_exclusive_or():
     X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     fits = [PocketPerceptron(shuffle="replacement", max_iter=1000, random_state=s).fit(X, y) for s in range(40)]
@@ -141,20 +145,18 @@ def test_the_pocket_finds_the_best_line_for_exclusive_or():
 VARIANTS = ("average", "fixed-increment", "line-search")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_batch_agrees_with_exact_arithmetic(variant, classes):
-    for problem in problems(classes, count=COUNT if classes == 2 else COUNT // 3, seed=7):
+    for number, problem in enumerate(problems(classes, count=COUNT if classes == 2 else COUNT // 3, seed=7)):
         X, y, bias = problem["X"], problem["y"], problem["bias"]
-        for alpha in (1, Fraction(1, 2)):
-            W, counts = oracles.exact_batch(
-                X, y, classes=classes, variant=variant, alpha=alpha, epochs=12, bias=bias
-            )  # fmt: skip
-            model = BatchPerceptron(
-                variant=variant, alpha=float(alpha), max_iter=12, fit_intercept=bias, epsilon=1e-9
-            ).fit(X, y)
-            assert model.mistakes_per_epoch_.tolist() == counts
-            assert last_weights(model).tolist() == [[float(a) for a in w] for w in W]
+        alpha = (1, Fraction(1, 2))[number % 2]
+        W, counts = oracles.exact_batch(X, y, classes=classes, variant=variant, alpha=alpha, epochs=12, bias=bias)
+        model = BatchPerceptron(variant=variant, alpha=float(alpha), max_iter=12, fit_intercept=bias, epsilon=1e-9)
+        model.fit(X, y)
+        assert model.mistakes_per_epoch_.tolist() == counts
+        assert last_weights(model).tolist() == [[float(a) for a in w] for w in W]
 
 
 def test_rounding_decides_no_tie():

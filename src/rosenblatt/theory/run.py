@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.model.scores import is_label
+
 Floats = NDArray[np.float64]
 
 
@@ -25,9 +27,9 @@ class RunCertificate:
     radius : float
         The largest ‖x‖, bias feature included, among the examples that caused updates; the proof needs only these.
     margin : tuple of float
-        An interval that contains the largest margin of any separator. Lower end: the margin of the final weights if they
-        separate, else 0. Upper end: ‖w - w₀‖ over the sum of the steps, the length of a convex combination of the y·x
-        (infinity if the rule or the scheme does not take such steps).
+        An interval that contains the largest margin of any separator, bias feature included. Lower end: the margin of the final
+        weights if they separate, else 0. Upper end: ‖w - w₀‖ over the sum of the steps, the length of a convex combination of
+        the y·x (infinity if the rule or the scheme does not take such steps).
     mistake_bound : float or None
         The theorem's bound on the mistakes (for a rule with a margin on the updates) of this run; None unless a separator is
         known and the theorem applies: constant steps, no sample or class weights.
@@ -59,6 +61,8 @@ class RunCertificate:
 
         if self.separator is None and self.counts is None:
             return False
+        if self.positive is not None and not any(is_label(label, self.positive) for label in np.unique(np.asarray(y))):
+            return False  # other labels than those of the run
         problem = make_problem(X, y, fit_intercept, positive=self.positive)
         if self.separator is not None:
             coef, intercept = self.separator
@@ -78,7 +82,7 @@ class RunCertificate:
         text = [lines[self.status], f"{self.mistakes} mistakes, {self.updates} updates, {self.epochs} epochs"]
         low, high = self.margin
         if self.status != "inseparable" and np.isfinite(high):
-            text.append(f"the largest margin is between {low:.4g} and {high:.4g}")
+            text.append(f"the largest margin of the theorem is between {low:.4g} and {high:.4g}")
         if self.mistake_bound is not None:
             text.append(f"bound of the theorem: {self.mistake_bound:.6g} (radius {self.radius:.4g})")
         return "\n".join(text)

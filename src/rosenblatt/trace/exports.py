@@ -4,7 +4,6 @@ import csv
 import dataclasses
 import io
 import json
-import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -90,16 +89,9 @@ def _records(trace: "Trace") -> list[dict[str, Any]]:
                 record |= dict(zip(names, weights.ravel().tolist(), strict=True))
         record |= {name: getattr(step, name) for name in ("survived", "pocket") if getattr(step, name) is not None}
         if step.squeeze is not None:
-            record |= {**step.squeeze._asdict(), "cos_u": step.cos_u}
-        if step.cos_x is not None:
-            record |= dict(zip([f"{name}cos_x" for name in vectors], _finite(step.cos_x), strict=True))
+            record |= step.squeeze._asdict()
         records.append(record)
     return records
-
-
-def _finite(values: Any) -> list[float | None]:
-    """None instead of NaN: weights of length 0 have no angle."""
-    return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
 def to_csv(trace: "Trace") -> str:
