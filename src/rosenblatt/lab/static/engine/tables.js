@@ -1,6 +1,5 @@
 // A run as a table, as CSV and as a Python script, in the words of `rosenblatt.trace`.
 
-import {inRow} from "./learners.js";
 import {number, python, repr} from "./text.js";
 
 /** @typedef {import("./trace.js").Trace} Trace */
@@ -118,9 +117,6 @@ export function markdown(run, columns) {
   return [line(headings), line(headings.map(() => "---")), ...rows.map(row => line(row.map(cell => cell.map(escapeMarkdown).join("<br>"))))].join("\n");
 }
 
-/** A cosine, without rounding errors beyond 1. @param {number} value */
-const clipped = value => Math.min(1, Math.max(-1, value));
-
 /** @param {any} value */
 function csvCell(value) {
   const text = String(value);
@@ -140,18 +136,13 @@ export function csv(run) {
       numbers(run.features.map(name => `x:${name}`), exampleOf(run, step));
     } else record.push(["mistakes", (step.missed ?? []).length]);
     record.push(["correct", step.correct ? "True" : "False"]);
-    const change = changeOf(run, step), x = step.example === null || run.kind === "dual" ? null : exampleOf(run, step);
+    const change = changeOf(run, step);
     for (const [part, weights] of /** @type {[string, number[][] | null][]} */ ([["before", step.before], ["after", step.after], ["update", change], ["average", step.average]])) {
       if (weights) numbers(vectors.flatMap(name => run.features.map(feature => `${part}:${name}${feature}`)), weights.flatMap(row => Array.from(row)));
     }
     if (step.survived !== null) numbers(["survived"], [step.survived]);
     if (step.pocket !== null) numbers(["pocket"], [step.pocket]);
-    if (step.squeeze) {
-      numbers(["floor", "along_comparator", "length", "ceiling"], step.squeeze);
-      const [, along, length] = step.squeeze;
-      record.push(["cos_u", length ? repr(clipped(along / length)) : ""]);
-    }
-    if (x) step.before.forEach((row, k) => { const size = Math.hypot(...row) * Math.hypot(...x); record.push([`${vectors[k]}cos_x`, size ? repr(clipped(inRow(row, x) / size)) : ""]); });
+    if (step.squeeze) numbers(["floor", "along_comparator", "length", "ceiling"], step.squeeze);
     return record;
   });
   const lines = [records.length ? records[0].map(([name]) => name) : ["step"], ...records.map(record => record.map(([, value]) => value))];
