@@ -35,10 +35,10 @@ help:  ## list the targets
 demo: $(VENV)/.base  ## train on real mails, show the model and its proofs, and write a report
 	@$(BIN)/rosenblatt demo $(ARGS)
 
-test: $(VENV)/.dev  ## all tests; as root on Debian, installs Chromium and PostgreSQL for the tests of the lab and the service
-	@command -v chromium >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
+test: $(VENV)/.dev  ## all tests; as root on Debian, installs Chromium, Node and PostgreSQL for the tests of the lab and the service
+	@command -v chromium >/dev/null && command -v npm >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
 		{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update --quiet --quiet && \
-		DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet chromium postgresql >/dev/null; } || true
+		DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet chromium npm postgresql >/dev/null; } || true
 	@$(BIN)/python -m rosenblatt.aot || true
 	@$(BIN)/pytest $(PROCESSES) -n 3 $(ARGS)
 

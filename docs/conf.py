@@ -49,6 +49,10 @@ numpydoc_validation_overrides = {
 html_theme = "furo"
 html_title = f"{project} {release}"
 html_theme_options = {"navigation_with_keys": True}
+html_favicon = "_static/favicon.svg"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+html_js_files = ["copy.js"]
 
 # Each build runs the examples that have changed since the last one; an error in an example ends the build.
 sphinx_gallery_conf = {

@@ -11,9 +11,9 @@ from tests.lab.browser import chromium, idle, open_lab
 
 FOLDER = Path(__file__).resolve().parent / "_static"
 SHOTS = [
-    ("lab-phone", 390, 844, "light", "separable", "lab.go(lab.run.nextMistake(lab.run.nextMistake(8)) + 1)"),
-    ("lab-desk", 1440, 1000, "light", "separable", "lab.go(lab.run.nextMistake(lab.run.nextMistake(40)) + 1)"),
-    ("lab-projector", 1920, 1080, "dark", "circles", "lab.go(lab.run.last)"),
+    ("lab-phone", 390, 844, "light", "separable", "lab.go(lab.run.nextMistake(lab.run.nextMistake(4)) + 1)"),
+    ("lab-desk", 1440, 1000, "light", "separable", "lab.go(lab.run.nextMistake(lab.run.nextMistake(4)) + 1)"),
+    ("lab-projector", 1600, 900, "dark", "circles", "lab.certificateCard.wanted.click(); lab.go(lab.run.last)"),
 ]
 
 
@@ -29,7 +29,9 @@ def main() -> None:
             page.wait_for_timeout(300)
             picture = Image.open(io.BytesIO(page.screenshot()))
             path = FOLDER / f"{name}.png"
-            picture.convert("RGB").quantize(240, dither=Image.Dither.NONE).save(path, optimize=True)
+            picture.convert("RGB").quantize(255, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
+                path, optimize=True
+            )
             print(path.name, path.stat().st_size)
             page.close()
         server.shutdown()

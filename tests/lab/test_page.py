@@ -12,6 +12,7 @@ from rosenblatt.cli.lab import write_page
 from rosenblatt.lab.requests import answer
 from rosenblatt.lab.server import Server
 from tests.lab.browser import chromium, idle, needs_chromium, open_lab
+from tests.lab.node import same_csv
 
 pytestmark = [pytest.mark.slow, needs_chromium]
 
@@ -79,15 +80,6 @@ def table(page):
 
 def points(page):
     return page.evaluate("() => lab.data.X")
-
-
-def same_csv(text, other):
-    """The same table; numbers may differ by rounding, as those of two separators with the same margin do."""
-    tables = [[line.split(",") for line in one.splitlines()] for one in (text, other)]
-    assert tables[0][0] == tables[1][0]
-    for row, expected in zip(*tables, strict=True):
-        for cell, value in zip(row, expected, strict=True):
-            assert cell == value or float(cell) == pytest.approx(float(value), rel=1e-9, abs=1e-9)
 
 
 def at(page, x, y):

@@ -50,7 +50,7 @@ def test_a_run_over_http_equals_the_trace(server):
 
 
 def test_the_files_of_the_page_are_served(server):
-    for name in ("", *(path.name for path in STATIC.iterdir())):
+    for name in ("", *(str(path.relative_to(STATIC)) for path in STATIC.rglob("*.*"))):
         answer, said = ask(server, "GET", f"/{name}")
         assert answer.status == 200
         assert said == (STATIC / (name or "index.html")).read_bytes()

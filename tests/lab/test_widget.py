@@ -1,5 +1,6 @@
 """The widget: its script is one module, its requests are messages, and it works in a real notebook."""
 
+import re
 import socket
 import subprocess
 import sys
@@ -8,11 +9,13 @@ import urllib.request
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import rosenblatt
+from rosenblatt.cli import app
 from rosenblatt.lab import sharing
-from rosenblatt.lab.bundle import bundle
-from rosenblatt.lab.server import STATIC
+from rosenblatt.lab.bundle import STATIC, bundle, one_file
+from rosenblatt.lab.runs import columns_of
 from tests.lab.browser import chromium, needs_chromium
 
 X, Y = [[4, 0], [1, 1], [0, 1], [-2, -2]], [1, -1, -1, 1]
@@ -67,6 +70,55 @@ def test_every_module_is_in_the_bundle():
     for path in STATIC.glob("*.js"):
         if path.stem not in ("page", "widget"):
             assert f"const module_{path.stem} = " in text
+
+
+def test_the_page_in_one_file_has_every_module():
+    page = one_file()
+    for path in STATIC.rglob("*.js"):
+        if path.stem != "widget":
+            assert f"const module_{path.stem} = " in page or path.stem == "page"
+    assert not re.findall(r"^(?:import|export) ", page, re.MULTILINE)
+
+
+def test_a_module_exports_one_name_per_line():
+    """The bundle reads the exports of a module line by line and knows one name in each."""
+    for path in STATIC.rglob("*.js"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.startswith("export const") and line.endswith(";"):
+                assert not re.search(r"= [^(,=]+, \w+ = ", line), (path.name, line)
+
+
+def test_the_command_writes_the_page(tmp_path):
+    path = tmp_path / "lab.html"
+    run = CliRunner().invoke(app, ["lab", "--export", str(path)])
+    assert run.exit_code == 0, run.output
+    assert path.read_text(encoding="utf-8") == one_file()
+    assert [one.name for one in tmp_path.iterdir()] == ["lab.html"]
+    run = CliRunner().invoke(app, ["lab", "--export", str(tmp_path / "no" / "lab.html")])
+    assert run.exit_code != 0
+    assert "cannot be written" in run.output
+
+
+@needs_chromium
+@pytest.mark.parametrize(("colour", "theme"), [("#111111", "dark"), ("#ffffff", "light"), ("transparent", None)])
+def test_the_widget_has_the_colours_of_its_notebook(colour, theme):
+    """A stand-in for a notebook: a page of this colour that renders the widget; the lab follows it, also when it changes."""
+    script = bundle(STATIC, "widget").replace("export default", "window.widget =")
+    with chromium() as context:
+        page = context.new_page()
+        page.emulate_media(color_scheme="light")
+        page.set_content(
+            f"<body style='background: {colour}'><div id='cell'></div><script type='module'>{script}</script>"
+        )
+        page.evaluate(
+            """() => widget.render({el: document.getElementById("cell"), model: {
+                on: () => {}, off: () => {}, send: () => {}, set: () => {}, save_changes: () => {}, get: () => ""}})"""
+        )
+        seen = "() => document.querySelector('.rosenblatt-lab').dataset.theme"
+        assert page.evaluate(seen) == (theme or "auto")
+        page.evaluate("() => { document.body.style.background = '#101018'; }")
+        page.wait_for_timeout(50)
+        assert page.evaluate(seen) == "dark"
 
 
 def test_state_round_trip(widget_class):
@@ -129,7 +181,7 @@ def test_in_a_real_notebook(tmp_path):
                 rows = page.locator(".board tbody tr")
                 run = rosenblatt.trace(X, Y, "voted", fit_intercept=False)
                 assert rows.all_inner_texts() == [
-                    "\t".join(cell[0] for cell in row) for row in run.to_cells("notes")[1]
+                    "\t".join(cell[0] for cell in row) for row in run.to_cells(columns_of("voted"))[1]
                 ]
                 page.get_by_role("button", name="To the end").click()
                 page.get_by_text("The end, after one pass: 3 mistakes").wait_for()

@@ -65,10 +65,10 @@ class RunAnimation:
             raise ValueError(
                 f"`X` of an animation must have two features; got the shape {points.shape}. Choose two columns."
             )
-        if trace.kind == "dual" or not trace.steps:
+        if trace.kind in ("dual", "committee") or not trace.steps:
             raise ValueError(
                 "An animation needs a run of a linear learner with at least one step; got one of the algorithm "
-                f"{trace.algorithm!r} with {len(trace.steps)} steps. Use DecisionRegionDisplay for a kernel."
+                f"{trace.algorithm!r} with {len(trace.steps)} steps. Use DecisionRegionDisplay for a kernel or a committee."
             )
         if interval < 20:
             raise ValueError(

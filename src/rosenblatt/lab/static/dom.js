@@ -92,8 +92,9 @@ export async function copy(text) {
 
 export function debounce(delay, action) {
   let timer = null;
-  const later = (...given) => { clearTimeout(timer); timer = setTimeout(() => action(...given), delay); };
-  later.stop = () => clearTimeout(timer);
+  const later = (...given) => { clearTimeout(timer); timer = setTimeout(() => { timer = null; action(...given); }, delay); };
+  later.stop = () => { clearTimeout(timer); timer = null; };
+  later.waiting = () => timer !== null;
   return later;
 }
 

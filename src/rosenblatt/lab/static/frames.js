@@ -157,9 +157,14 @@ export class Run {
     if (this.kind !== "weights" || this.start.length > 1) return found;
     const [w] = this.weightsAt(frame), u = this.comparator?.weights?.[0], example = step >= 0 && phase !== "end" ? this.steps.example[step] : null;
     const x = example === null || example === undefined ? null : [...(this.bias ? [1] : []), ...this.data.X[example]];
+    const size = Math.hypot(...(this.bias ? w.slice(1) : w));
+    if (phase === "start" && size && this.examples <= 8) {
+      // The margins of all points with the starting weights: how far they are from the line, and negative on the wrong side.
+      const margins = this.data.X.map((point, k) => (this.data.y[k] === this.classes[1] ? 1 : -1) * dot(w, [...(this.bias ? [1] : []), ...point]) / size);
+      found.push(["y·score/‖w‖ of the points", margins.map(value => number(value)).join(", ")]);
+    }
     if (x && phase === "look") {
-      const length = Math.hypot(...(this.bias ? w.slice(1) : w));
-      if (length) found.push(["distance to the line", number(Math.abs(this.steps.scores[step][0]) / length)]);
+      if (size) found.push(["distance to the line", number(Math.abs(this.steps.scores[step][0]) / size)]);
       found.push(["angle of w and x", angle(w, x)]);
     } else if (x) {
       const before = this.steps.scores[step][0], after = tidy(dot(w, x), before);

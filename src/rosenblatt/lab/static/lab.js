@@ -37,6 +37,8 @@ class Lab {
     this.asked = 0;
     this.build();
     this.save = debounce(250, () => this.store());
+    this.took = 0;
+    this.settle = debounce(80, () => this.compute());
     this.slide = debounce(60, (name, options) => this.usePreset(name, options, true));
     this.ready = this.begin(initial).catch(error => this.complain(`The lab could not start: ${error.message}`));
   }
@@ -102,6 +104,7 @@ class Lab {
   close() {
     this.transport.stop();
     this.save.stop();
+    this.settle.stop();
     this.plane.watch.disconnect();
     for (const [target, name, action] of this.listeners) target.removeEventListener(name, action);
   }
@@ -292,7 +295,8 @@ class Lab {
     this.still = true;
     if (changed) this.dataPanel.show();
     this.plane.movePoint(index);
-    this.compute();
+    // A long computation waits until the hand rests, so that the point follows it.
+    if (this.took > 12) this.settle(); else this.compute();
   }
 
   remove(index) {
@@ -363,6 +367,7 @@ class Lab {
 
   // One request at a time; during a request only the newest waiting one is kept.
   compute() {
+    this.settle.stop();
     this.save();
     this.asked++;
     if (!this.computing) this.computing = this.work().finally(() => { this.computing = null; });
@@ -373,7 +378,7 @@ class Lab {
     let answered = -1;
     while (answered !== this.asked) {
       answered = this.asked;
-      const {data} = this;
+      const {data} = this, began = performance.now();
       if (!data.X.length) { this.accept(null, data); continue; }
       const slow = setTimeout(() => { this.busy.hidden = false; }, 1500);
       const body = this.body();
@@ -389,6 +394,7 @@ class Lab {
       this.drawCertificate();
       this.proof.load();
       this.proof.show();
+      this.took = performance.now() - began;
     }
   }
 
@@ -406,7 +412,7 @@ class Lab {
   // Resolves when no request is running.
   async idle() {
     await this.ready;
-    while (this.computing) await this.computing;
+    while (this.computing || this.settle.waiting()) await (this.computing ?? new Promise(done => setTimeout(done, 20)));
   }
 
   async exportText(form) {

@@ -397,8 +397,9 @@ export class Plane {
     const edge = line([w[0] - reach, w[1], w[2]], this.box);
     if (edge) {
       const top = edge[0][1] > edge[1][1] ? edge[0] : edge[1];
-      const x = Math.min(WIDTH - 190, Math.max(10, this.px(top[0]) + 8)), y = Math.min(HEIGHT - 30, Math.max(36, this.py(top[1]) + 16));
-      shown.push(draw("text", {class: "note", x, y}, said));
+      const right = this.px(top[0]) > WIDTH / 2, y = Math.min(HEIGHT - 30, Math.max(36, this.py(top[1]) + 16));
+      const x = right ? Math.min(WIDTH - 10, this.px(top[0]) - 8) : Math.max(10, this.px(top[0]) + 8);
+      shown.push(draw("text", {class: "note", x, y: y + 8, "text-anchor": right ? "end" : "start"}, said));
     }
   }
 

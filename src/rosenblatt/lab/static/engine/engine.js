@@ -3,6 +3,7 @@
 import {certificateOf, trace} from "./trace.js";
 import {columnsOf, csv, grid, markdown, script} from "./tables.js";
 import {gammaOf} from "./kernel.js";
+import {knows} from "./learners.js";
 import {readCsv} from "./csv_text.js";
 import {GENERATORS} from "./presets.js";
 import {python} from "./text.js";
@@ -12,8 +13,10 @@ import {python} from "./text.js";
 
 const COMPARED = ["perceptron", "averaged", "voted"];
 
-/** @param {Body} catalogue the description of learners and presets that Python made */
-export function makeEngine(catalogue) {
+/** @param {Body} described the description of learners and presets that Python made; learners without a rule here are left out */
+export function makeEngine(described) {
+  /** @type {Body} */
+  const catalogue = {...described, learners: described.learners.filter((/** @type {Body} */ one) => knows(one.name))};
   const {limits} = catalogue;
 
   /** @param {Body} body @returns {{X: number[][], y: any[], algorithm: string, parameters: Body, given: Body, known: any[] | null}} */

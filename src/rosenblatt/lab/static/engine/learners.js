@@ -21,7 +21,7 @@ export function dot(w, x) {
   return total(lanes);
 }
 
-/** <w, x> from the first feature to the last, as for several weight vectors. @param {Vector} w @param {Vector} x */
+/** <w, x> from the first feature to the last, as for several weight vectors. @param {ArrayLike<number>} w @param {ArrayLike<number>} x */
 export function inRow(w, x) {
   let sum = 0;
   for (let j = 0; j < x.length; j++) sum += w[j] * x[j];
@@ -143,6 +143,9 @@ const SECOND_ORDER = {
     return [alpha, alpha / (deviation / phi + alpha * v)];
   },
 };
+
+/** Whether this engine has the rule of a learner. @param {string} name */
+export const knows = name => [ADDITIVE, SCALED, SECOND_ORDER].some(rules => Object.hasOwn(rules, name)) || ["parallel", "kernel"].includes(name);
 
 /** @param {string} name @param {Parameters} p */
 function targetOf(name, p) {

@@ -1,25 +1,11 @@
 // A run as a table, as CSV and as a Python script, in the words of `rosenblatt.trace`.
 
-import {number as plain, python, repr} from "./text.js";
+import {number, python, repr} from "./text.js";
 
 /** @typedef {import("./trace.js").Trace} Trace */
 /** @typedef {import("./trace.js").Step} Step */
 
 const WIDEST = 12;
-
-/** A number; 0 for what rounding leaves of a sum that is 0, of terms of this size. @param {number} value @param {number} [size] */
-const number = (value, size = 0) => Math.abs(value) <= 1e-14 * size ? "0" : plain(value);
-
-/** The largest value of each weight in the run. @param {Trace} run @returns {number[][]} */
-function sizesOf(run) {
-  const sizes = run.start.map(row => Array.from(row, Math.abs));
-  for (const step of run.steps) {
-    const change = run.kind === "dual" || !step.moves ? updateOf(step) : step.moves.map(move => Array.from(exampleOf(run, step), value => move * value));
-    for (const rows of [step.after, change]) rows.forEach((row, k) => row.forEach((value, j) => { sizes[k][j] = Math.max(sizes[k][j], Math.abs(value)); }));
-  }
-  return sizes;
-}
-
 /** @type {Record<string, string>} */
 const HEADINGS = {step: "step", weights: "weights", score: "score", correct: "correct?", update: "update", average: "average", survived: "survived", pocket: "mistakes of the pocket"};
 
@@ -27,11 +13,31 @@ const HEADINGS = {step: "step", weights: "weights", score: "score", correct: "co
 export const columnsOf = algorithm => ["step", "weights", "score", "correct", "update",
   .../** @type {Record<string, string[]>} */ ({voted: ["survived"], averaged: ["average"], pocket: ["pocket"]})[algorithm] ?? []];
 
-/** @param {ArrayLike<number>} values @param {number[]} [sizes] */
+/** @param {ArrayLike<number>} values @param {ArrayLike<number>} [sizes] */
 function vector(values, sizes) {
-  const all = Array.from(values, (value, j) => number(value, sizes?.[j]));
-  if (all.length <= WIDEST) return `[${all.join(", ")}]`;
-  return `[${all.slice(0, WIDEST - 2).join(", ")}, … ${all.length - WIDEST + 1} more …, ${all[all.length - 1]}]`;
+  const shown = (/** @type {number} */ k) => number(values[k], 6, sizes ? sizes[k] : 0), {length} = values;
+  if (length <= WIDEST) return `[${Array.from(values, (_, k) => shown(k)).join(", ")}]`;
+  return `[${Array.from({length: WIDEST - 2}, (_, k) => shown(k)).join(", ")}, … ${length - WIDEST + 1} more …, ${shown(length - 1)}]`;
+}
+
+/** The largest value of each weight: a sum of updates that is far smaller is 0 up to rounding. @param {Trace} run @returns {number[][]} */
+function sizesOf(run) {
+  const sizes = run.start.map(row => Array.from(row, Math.abs));
+  let last = run.start;
+  for (const step of run.steps) {
+    if (step.after === last) continue;
+    last = step.after;
+    const change = changeOf(run, step);
+    sizes.forEach((row, k) => row.forEach((value, j) => { row[j] = Math.max(value, Math.abs(step.after[k][j]), Math.abs(change[k][j])); }));
+  }
+  return sizes;
+}
+
+/** The update of a step as vectors. @param {Trace} run @param {Step} step */
+function changeOf(run, step) {
+  if (run.kind === "dual" || !step.moves || step.example === null) return updateOf(step);
+  const x = exampleOf(run, step);
+  return step.moves.map(move => Array.from(x, value => move * value + 0));
 }
 
 /** The example of a step, the bias feature first; for a kernel run its kernel values. @param {Trace} run @param {Step} step */
@@ -51,8 +57,8 @@ const matrix = (run, weights, sizes) => named(run, weights.map((row, k) => vecto
 
 /** @param {Trace} run @param {number[]} weights @param {number[]} x @param {number[]} sizes */
 function products(run, weights, x, sizes) {
-  const used = Array.from(weights, (w, j) => [w, x[j], sizes[j]]).filter(([w]) => run.kind !== "dual" || w !== 0);
-  const factors = used.length ? used.map(([w, v, size]) => [number(w, size), number(v)]) : [["0", "0"]];
+  const used = weights.map((w, j) => [w, x[j], sizes[j]]).filter(([w]) => run.kind !== "dual" || w !== 0);
+  const factors = used.length ? used.map(([w, v, size]) => [number(w, 6, size), number(v)]) : [["0", "0"]];
   return factors.map(([w, v]) => v.startsWith("-") ? `${w}·(${v})` : `${w}·${v}`).join(" + ");
 }
 
@@ -64,8 +70,8 @@ function score(run, step, sizes) {
   }
   const x = exampleOf(run, step);
   return named(run, /** @type {number[]} */ (step.scores).map((value, k) => {
-    const shown = number(value, sizes[k].reduce((sum, size, j) => sum + size * Math.abs(x[j]), 0));
-    return x.length <= WIDEST ? `${products(run, step.before[k], x, sizes[k])} = ${shown}` : shown;
+    const result = number(value, 6, sizes[k].reduce((sum, size, j) => sum + size * Math.abs(x[j]), 0));
+    return x.length <= WIDEST ? `${products(run, step.before[k], x, sizes[k])} = ${result}` : result;
   }));
 }
 
@@ -83,7 +89,7 @@ const updateOf = step => step.after.map((row, k) => Array.from(row, (value, j) =
 /** @param {Trace} run @param {Step} step @param {number[][]} sizes */
 function update(run, step, sizes) {
   if (!step.moved) return ["none"];
-  const lines = step.moves ? step.moves.map(move => moveText(run, move, step)) : updateOf(step).map((row, k) => row.some(Boolean) ? `+ ${vector(row, sizes[k])}` : "");
+  const lines = step.moves ? step.moves.map(move => moveText(run, move, step)) : updateOf(step).map(row => row.some(Boolean) ? row : null).map((row, k) => row ? `+ ${vector(row, sizes[k])}` : "");
   return named(run, lines).filter((_, k) => lines[k]);
 }
 
@@ -93,7 +99,8 @@ export function grid(run, columns) {
   /** @type {Record<string, (step: Step) => string[]>} */
   const cells = {
     step: step => [String(step.number)], weights: step => matrix(run, step.before, sizes), score: step => score(run, step, sizes),
-    correct: step => [step.correct ? "yes" : "no"], update: step => update(run, step, sizes), average: step => step.average ? matrix(run, step.average, sizes) : [""],
+    correct: step => [step.correct ? "yes" : "no"], update: step => update(run, step, sizes),
+    average: step => step.average ? matrix(run, step.average, sizes) : [""],
     survived: step => [step.survived === null ? "" : number(step.survived)], pocket: step => [step.pocket === null ? "" : number(step.pocket)],
   };
   const rows = run.steps.map(step => columns.map(column => cells[column](step))), last = run.steps.at(-1);
@@ -129,8 +136,7 @@ export function csv(run) {
       numbers(run.features.map(name => `x:${name}`), exampleOf(run, step));
     } else record.push(["mistakes", (step.missed ?? []).length]);
     record.push(["correct", step.correct ? "True" : "False"]);
-    const x = step.example === null || !step.moves ? null : exampleOf(run, step);
-    const change = run.kind === "dual" || !step.moves ? updateOf(step) : step.moves.map(move => Array.from(/** @type {number[]} */ (x), value => move * value + 0));
+    const change = changeOf(run, step);
     for (const [part, weights] of /** @type {[string, number[][] | null][]} */ ([["before", step.before], ["after", step.after], ["update", change], ["average", step.average]])) {
       if (weights) numbers(vectors.flatMap(name => run.features.map(feature => `${part}:${name}${feature}`)), weights.flatMap(row => Array.from(row)));
     }

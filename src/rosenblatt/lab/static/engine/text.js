@@ -36,8 +36,13 @@ function general(value, digits) {
   return trimmed(`${sign}${figures.slice(0, exponent + 1)}.${figures.slice(exponent + 1)}`);
 }
 
-/** A whole number without a point, others with some significant digits. @param {number} value @param {number} digits */
-export function number(value, digits = 6) {
+const DUST = 1e-14;
+
+// A whole number without a point, others with some significant digits. `size` is the magnitude of the terms of a sum: what rounding
+// leaves of a sum that is exactly 0 is shown as 0.
+/** @param {number} value @param {number} digits @param {number} size */
+export function number(value, digits = 6, size = 0) {
+  if (Math.abs(value) <= DUST * size) return "0";
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return String(value);
   return general(value, digits);
 }

@@ -151,8 +151,7 @@ export function trace(X, y, algorithm, parameters, known, limit) {
     algorithm, classes, X, y, bias, note, steps, start: state.start,
     features: [...(bias ? ["1"] : []), ...X[0].map((_, j) => `x${j + 1}`)],
     kind: algorithm === "winnow" ? "logarithms" : algorithm === "parallel" ? "committee" : "weights",
-    examples: X.length, epochs: state.epochs, total: sample.total, mistakes: model.mistakes,
-    updates: algorithm === "batch" ? state.updates : model.updates, // all mistakes of a pass are one update
+    examples: X.length, epochs: state.epochs, total: sample.total, mistakes: model.mistakes, updates: algorithm === "batch" ? state.updates : model.updates,
     weights: final ?? model.readout(), formula: proof ? proof.formula : "", bound: proof ? proof.bound : null,
     comparator: proof ? {weights: proof.u, margin: proof.margin, radius: proof.radius} : null, survivors: state.survivors,
   };
