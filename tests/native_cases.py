@@ -136,17 +136,8 @@ def loops(kind):
             for form, rows in forms(X):
                 model = learner(max_iter=2, tol=None, random_state=0, **parameters).fit(rows, y)
                 yield f"fit {classes} {np.dtype(dtype)} {form}", weights(model.model_), model.decision_function(rows)
-                if dtype == np.float64 and form != "csr int32":
-                    core, table = averaging(model, dtype), Table(rows)
-                    core.add_class(*range(classes))
-                    guesses = (
-                        core.guess_and_learn(table, y, np.arange(60))
-                        if kind == "Additive"
-                        else averaged(core, table, y)
-                    )
-                    yield f"averaged {classes} {form}", guesses, weights(core)
-                elif form == "csr int32":
-                    core, table = averaging(model, np.float64), Table(sp.csr_array(rows, dtype=np.float64))
+                if kind != "Committee":
+                    core, table = averaging(model, np.float64), Table(rows, np.float64)
                     core.add_class(*range(classes))
                     yield f"averaged {classes} {np.dtype(dtype)} {form}", averaged(core, table, y), weights(core)
             stream = learner(**parameters)
@@ -160,7 +151,11 @@ def loops(kind):
             core.add_class(*range(classes))
             records = [{str(j): float(v) for j, v in enumerate(x) if v} for x in X]
             guesses = [core.learn_one(x, label) for x, label in zip(records, y.tolist())]
-            yield f"sparse {classes} {np.dtype(dtype)}", guesses, weights(core), [core.predict_one(x) for x in records]
+            last = rb.Perceptron()._new_model(None, dtype)
+            last.add_class(*range(classes))
+            guesses += [last.learn_one(x, label) for x, label in zip(records, y.tolist(), strict=True)]
+            guesses += [one.predict_one(x) for one in (core, last) for x in records]
+            yield f"sparse {classes} {np.dtype(dtype)}", guesses, weights(core)
             yield f"records {classes} {np.dtype(dtype)}", learned(core, records, y.tolist()), weights(core)
 
 

@@ -113,7 +113,7 @@ def test_every_library_that_is_imported_is_declared():
     declared = {plain(line) for line in PROJECT["dependencies"]}
     declared |= {plain(line) for extra in FOR_USERS for line in EXTRAS[extra]}
     # Part of Numba, imports for type checkers only, and libraries used only if the user has them.
-    declared |= {"llvmlite", "_typeshed", "pandas", "polars", "ziglang"}
+    declared |= {"llvmlite", "_typeshed", "pandas", "polars", "river", "ziglang"}
     imported = set()
     for path in (ROOT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -180,7 +180,23 @@ def test_vocabularies_are_numbered_as_on_one_machine(client, tmp_path, name):
     many = rd.Perceptron(**SETTINGS, shards=5).fit(path, client=client)
     assert many.encoder_.names() == one.encoder_.names()
     serial = tmp_path / "serial.model"
-    call("train", path, "-m", serial, "-a", "perceptron", "--epochs", 3, "--no-shuffle", "--set", "tol=None", "--quiet")
+    call(
+        "train",
+        path,
+        "-m",
+        serial,
+        "-a",
+        "perceptron",
+        "--epochs",
+        3,
+        "--no-shuffle",
+        "--set",
+        "tol=None",
+        "--quiet",
+        "--no-standardize",
+        "--words",
+        "counts",
+    )
     assert rb.load(serial).encoder_.names() == one.encoder_.names()
     assert one.coef_.tobytes() == rb.load(serial).coef_.tobytes()
     assert len(many.history_[0]["shard_mistakes"]) >= 4

@@ -51,7 +51,7 @@ def through_file(folder, name, X, y, options):
     lines = [",".join([*(f"x{j}" for j in range(X.shape[1])), "label"])]
     lines += [",".join([*map(repr, row.tolist()), label]) for row, label in zip(X, y, strict=True)]
     path.write_text("\n".join(lines) + "\n")
-    call("train", path, "-m", model, "-q", "-a", name, "--label", "label", *options)
+    call("train", path, "-m", model, "-q", "-a", name, "--label", "label", "--no-standardize", *options)
     return rb.load(model)
 
 

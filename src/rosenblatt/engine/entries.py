@@ -92,6 +92,8 @@ ENTRIES: dict[str, tuple[str, str]] = {
 
 for _kind in KINDS:
     for _form, _signature in PASSES.items():
+        if (_kind, _form) == ("Committee", "averaged"):
+            continue  # a committee keeps no average
         # The weights of a committee are a matrix, with a column for each perceptron.
         ENTRIES[f"{_kind}_{_form}"] = "loop", _signature.replace("W", "V2") if _kind == "Committee" else _signature
 
@@ -138,7 +140,8 @@ class Passes(NamedTuple):
     rows
         ``X, y, weight, order``: learn rows of X in this order; return the reason for returning.
     averaged
-        ``X, y, weight, order, guesses``: predict each row with the average so far, then learn it; return the same.
+        ``X, y, weight, order, guesses``: predict each row with the average so far, then learn it; return the same. None for a
+        committee.
     dense
         ``x, label, importance``: learn one example; return the class predicted before, or a negative reason.
     sparse
@@ -159,4 +162,5 @@ class Passes(NamedTuple):
 def passes_of(kind: type) -> Passes:
     """The compiled functions of a kind of rules, one of the classes of states."""
     module = import_module(__name__)
-    return Passes(*(getattr(module, f"{kind.__name__}_{form}") for form in PASSES))
+    names = (f"{kind.__name__}_{form}" for form in PASSES)
+    return Passes(*(getattr(module, name) if name in ENTRIES else None for name in names))

@@ -10,8 +10,9 @@ from typing import Any
 from rosenblatt.estimators.parameters import SWITCH, Parameter, declarations, defaults
 
 HIDDEN = {
-    "budget", "budget_policy", "block_size", "class_weight", "early_stopping", "max_support", "n_iter_no_change", "n_jobs",
-    "normalize", "positive", "readout", "tol", "validation_fraction", "verbose", "warm_start",
+    "budget", "budget_policy", "block_size", "class_weight", "early_stopping", "l1_ratio", "max_support",
+    "n_iter_no_change", "n_jobs", "normalize", "penalty", "positive", "readout", "tol", "validation_fraction",
+    "verbose", "warm_start",
 }  # fmt: skip
 """Parameters that have no effect on a trace, or that `trace` refuses."""
 
@@ -90,7 +91,8 @@ def _source(learner: Any) -> str:
 def _parameters(name: str, learner: Any) -> list[dict[str, Any]]:
     declared, default = declarations(learner), defaults(learner) | DEFAULTS
     without = {"kernel": ("eta",), "parallel": ("multiclass", "on_zero")}.get(name, ())
-    shown = [key for key in declared if key not in HIDDEN and key not in without]
+    unused = {"alpha"} if "penalty" in declared else set()  # the weight of a penalty, of which there is none
+    shown = [key for key in declared if key not in HIDDEN | unused and key not in without]
     shown.sort(key=lambda key: COMMON.index(key) if key in COMMON else -1)
     return [{"name": key, "default": default[key], **_control(key, declared[key], learner.__name__)} for key in shown]
 
