@@ -127,6 +127,15 @@ def forms(X):
         yield f"csr {np.dtype(index)}", csr
 
 
+def widened(rows):
+    """The same rows as float64; sparse ones keep the type of their indices."""
+    if not sp.issparse(rows):
+        return rows.astype(np.float64)
+    wide = rows.copy()
+    wide.data = wide.data.astype(np.float64)
+    return wide
+
+
 def loops(kind):
     """All loops of a kind of rules."""
     learner, parameters = KINDS[kind]
@@ -137,7 +146,7 @@ def loops(kind):
                 model = learner(max_iter=2, tol=None, random_state=0, **parameters).fit(rows, y)
                 yield f"fit {classes} {np.dtype(dtype)} {form}", weights(model.model_), model.decision_function(rows)
                 if kind != "Committee":
-                    core, table = averaging(model, np.float64), Table(rows, np.float64)
+                    core, table = averaging(model, np.float64), Table(widened(rows))
                     core.add_class(*range(classes))
                     yield f"averaged {classes} {np.dtype(dtype)} {form}", averaged(core, table, y), weights(core)
             stream = learner(**parameters)
