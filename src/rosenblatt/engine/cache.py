@@ -34,7 +34,7 @@ def base_folder() -> Path:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether a folder belongs to this user, so that nobody else has put machine code there."""
+    """Whether a folder belongs to this user, so that no other user can have put machine code there."""
     return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
 
 
