@@ -27,6 +27,14 @@ PROCESSES := --maxschedchunk 4
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
+# Each package by itself: Node from elsewhere conflicts with Debian's npm, which must not keep Chromium away.
+APT_PACKAGES = wanted=; \
+	command -v chromium >/dev/null || wanted="$$wanted chromium"; \
+	command -v npm >/dev/null || wanted="$$wanted npm"; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || wanted="$$wanted postgresql"; \
+	test -z "$$wanted" || { apt-get update --quiet --quiet && for package in $$wanted; do \
+	DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet $$package >/dev/null; done; } || true
+
 .PHONY: help demo test minimums fast lint docs bench build clean
 
 help:  ## list the targets
@@ -34,11 +42,10 @@ help:  ## list the targets
 
 demo: $(VENV)/.base  ## train on real mails, show the model and its proofs, and write a report
 	@$(BIN)/rosenblatt demo $(ARGS)
+	@$(BIN)/python -m rosenblatt.aot --background
 
 test: $(VENV)/.dev  ## all tests; as root on Debian, installs Chromium, Node and PostgreSQL for the tests of the lab and the service
-	@command -v chromium >/dev/null && command -v npm >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
-		{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update --quiet --quiet && \
-		DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet chromium npm postgresql >/dev/null; } || true
+	@if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then $(APT_PACKAGES); fi
 	@$(BIN)/python -m rosenblatt.aot || true
 	@$(BIN)/pytest $(PROCESSES) -n 3 $(ARGS)
 

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 import rosenblatt
 from rosenblatt.model.matrix import Table
 
-from . import bare, data
+from . import bare, data, loops
 from .harness import SMALLER, Options, Row, compare, measure
 
 EPOCHS = 5
@@ -418,6 +418,7 @@ BENCHMARKS: dict[str, Callable[[Options], Iterator[Row]]] = {
     "one-by-one": one_by_one,
     "rule": rule,
     "passive-aggressive": passive_aggressive,
+    "loops": loops.loops,
     "first-fit": first_fit,
     "memory": memory,
 }

@@ -44,11 +44,11 @@ def random_labels(rows: int, features: int, seed: int = 0) -> Labelled:
     return rng.standard_normal((rows, features)), rng.integers(0, 2, rows)
 
 
-def mnist(folder: Path | None) -> Labelled | None:
-    """The 60,000 training digits as float64 in [0, 1], or None if they are not in the folder."""
+def mnist(folder: Path | None, part: str = "train") -> Labelled | None:
+    """The 60,000 training digits, or the 10,000 of part "t10k", as float64 in [0, 1]; None if they are not in the folder."""
     if folder is None:
         return None
-    images, labels = (folder / "mnist" / f"train-{name}-ubyte.gz" for name in ("images-idx3", "labels-idx1"))
+    images, labels = (folder / "mnist" / f"{part}-{name}-ubyte.gz" for name in ("images-idx3", "labels-idx1"))
     if not (images.exists() and labels.exists()):
         return None
     pixels = np.frombuffer(gzip.decompress(images.read_bytes()), np.uint8, offset=16)

@@ -5,8 +5,10 @@ sides read them from the file cache.
 """
 
 import contextlib
+import csv
 import functools
 import gc
+import json
 import subprocess
 import sys
 import tempfile
@@ -67,6 +69,16 @@ def write_table(folder: Path, megabytes: int) -> Path:
     return path
 
 
+def write_records(table: Path) -> Path:
+    """Write the rows of a table as JSON lines."""
+    path = table.with_suffix(".jsonl")
+    with table.open(newline="") as rows, path.open("w") as file:
+        for row in csv.DictReader(rows):
+            record = {**row, "age": int(row["age"]), "income": float(row["income"])}
+            file.write(json.dumps(record) + "\n")
+    return path
+
+
 @contextlib.contextmanager
 def folder_of_files() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="rosenblatt-bench-") as name:
@@ -94,13 +106,14 @@ def learn_with_sklearn(path: Path) -> Any:
 
 
 def learn_with_pandas(path: Path) -> Any:
-    """The usual code for a table that does not fit in memory."""
+    """The usual code for a table, or for JSON lines, that do not fit in memory."""
     import pandas as pd
 
+    read = pd.read_csv if path.suffix == ".csv" else functools.partial(pd.read_json, lines=True)
     words = HashingVectorizer(alternate_sign=False, norm=None)
     jobs = HashingVectorizer(alternate_sign=False, norm=None, analyzer=lambda job: [job], n_features=1 << 10)
     learner = sklearn.linear_model.SGDClassifier(loss="perceptron", penalty=None, learning_rate="constant", eta0=1.0)
-    for chunk in pd.read_csv(path, chunksize=20_000):
+    for chunk in read(path, chunksize=20_000):
         numbers = chunk[["age", "income"]].to_numpy()
         X = hstack([numbers, jobs.transform(chunk["job"]), words.transform(chunk["text"])], format="csr")
         learner.partial_fit(X, chunk["label"], classes=["no", "yes"])
@@ -129,9 +142,9 @@ def megabytes_of_process(path: Path) -> float:
 
 
 def parsing(options: Options) -> Iterator[Row]:
-    """Parsing svmlight text without learning: seconds per gigabyte, on one and two threads."""
+    """Parsing svmlight and VW text without learning: seconds per gigabyte, on one and two threads."""
     with folder_of_files() as folder:
-        path, _ = write_sparse(folder, options.size(100))
+        path, vw = write_sparse(folder, options.size(100))
         size = path.stat().st_size
         for threads, bar in ((1, 1.0), (2, 1 / 1.7)):
             cpu: list[float] = []
@@ -149,6 +162,27 @@ def parsing(options: Options) -> Iterator[Row]:
             )
             row.note = f"{np.median(cpu[1:]):.3g} s/GB of processor time in all, {min(cpu):.3g} at best"
             yield row
+        yield rate(f"VW text, {vw.stat().st_size / 1e6:.0f} MB", vw, functools.partial(parse, vw, 2), options, 2.5)
+
+
+def rate(what: str, path: Path, work: Callable[[], Any], options: Options, bar: float, peer: Any = None) -> Row:
+    """Seconds per gigabyte of some work on a file."""
+    cpu: list[float] = []
+    size = path.stat().st_size
+    row = measure(
+        what,
+        seconds_per_gigabyte(work, size, cpu),
+        seconds_per_gigabyte(peer or functools.partial(parse, path, 1), size, []),
+        options,
+        kind=SMALLER,
+        unit="s/GB",
+        bar=bar,
+        bar_unit="s/GB",
+        ours="two threads",
+        peer="one thread" if peer is None else "pandas + HashingVectorizer + SGD",
+    )
+    row.note = f"{np.median(cpu[1:] or cpu):.3g} s/GB of processor time in all, {min(cpu):.3g} at best"
+    return row
 
 
 def file_to_model(options: Options) -> Iterator[Row]:
@@ -166,7 +200,7 @@ def file_to_model(options: Options) -> Iterator[Row]:
 
 
 def table_to_model(options: Options) -> Iterator[Row]:
-    """From CSV with numbers, categories and words to a model in one pass, compared with pandas and hashing."""
+    """From CSV and JSON lines with numbers, categories and words to a model in one pass, compared with pandas and hashing."""
     with folder_of_files() as folder:
         path = write_table(folder, options.size(500))
         what = f"CSV, {path.stat().st_size / 1e6:.0f} MB"
@@ -174,8 +208,15 @@ def table_to_model(options: Options) -> Iterator[Row]:
         ours = functools.partial(learn, path)
         hashed = functools.partial(learn, path, bits=20)
         pandas, name = functools.partial(learn_with_pandas, path), "pandas + HashingVectorizer + SGD"
-        yield compare(what, ours, pandas, few, bar=2.0, ours="open_stream + perceptron", peer=name)
+        yield compare(what, ours, pandas, few, bar=12.0, ours="open_stream + perceptron", peer=name)
+        yield rate(f"{what}, one pass", path, ours, few, 1000 / 150)
+        prepared = functools.partial(learn, path, standardize=True, word_weights="log")
+        yield compare(what, prepared, ours, few, ours="the same, scaled and weighted as by train", peer="not scaled")
         yield compare(what, hashed, ours, few, ours="the same, hashed to 2^20 places", peer="with its vocabulary")
+        path = write_records(write_table(folder, options.size(100)))
+        what = f"JSON lines, {path.stat().st_size / 1e6:.0f} MB"
+        ours, pandas = functools.partial(learn, path), functools.partial(learn_with_pandas, path)
+        yield rate(f"{what}, one pass", path, ours, few, 1000 / 100, pandas)
 
 
 def memory(options: Options) -> Iterator[Row]:

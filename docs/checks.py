@@ -54,13 +54,13 @@ def public_names(described: Container[str]) -> Iterator[str]:
     """Public names that are not among those described."""
     for name in rosenblatt.__all__:
         if f"rosenblatt.{name}" not in described:
-            yield f"rosenblatt.{name} is public and missing from docs/api.md"
+            yield f"rosenblatt.{name} is public and missing from the pages in docs/api"
     for package in ("experiments", "plots", "plots.figures", "theory", "theory.bounds", "data", "datasets"):
         module = importlib.import_module(f"rosenblatt.{package}")
         for name in module.__all__:
             homes = f"rosenblatt.{package}.{name}", f"rosenblatt.{name}"
             if not isinstance(getattr(module, name), types.ModuleType) and not any(home in described for home in homes):
-                yield f"rosenblatt.{package}.{name} is public and missing from docs/api.md"
+                yield f"rosenblatt.{package}.{name} is public and missing from the pages in docs/api"
 
 
 class _Links(html.parser.HTMLParser):

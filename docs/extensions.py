@@ -61,7 +61,7 @@ class Measured(_Table):
         """A table of its accuracy, and, if the learner is part of the comparison, one of its mistakes."""
         beside = ["Perceptron()", "AveragedPerceptron()", *["scikit-learn's Perceptron()"] * (about == "Perceptron")]
         mine = [row for row in results["rows"] if row["learner"] == about]
-        if not mine and about in learners.classes():
+        if not mine and about in {**learners.classes(), **learners.regressors()}:
             yield "Not measured yet: `python docs/compare_learners.py` does it."
         if not mine:
             return
@@ -122,6 +122,27 @@ class PublishedTable(_Table):
                 yield _row(row["data"], *ours, *(f"{row[key]:.4f}" for key in ("SGDClassifier(average=True)", "vw")))
 
 
+class DefaultAccuracy(_Table):
+    """``{default-accuracy} all``: test accuracy of the default command beside other libraries with their defaults."""
+
+    files = ("default_accuracy.json",)
+
+    def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
+        """One line for each data set; the best is bold."""
+        columns = list(results["rows"][0]["accuracy"])
+        yield from _head("data", "rows", "classes", "largest class", *columns)
+        for row in results["rows"]:
+            best = max(row["accuracy"].values())
+            shown = (f"{100 * row['accuracy'][name]:.1f}" for name in columns)
+            cells = (f"**{cell}**" if cell == f"{100 * best:.1f}" else cell for cell in shown)
+            yield _row(
+                row["data"], f"{row['rows']:,}", f"{row['classes']}", f"{100 * row['largest class']:.1f}", *cells
+            )
+        yield ""
+        versions = (f"{name} {results['versions'][name]}" for name in ("scikit-learn", "vowpalwabbit", "river"))
+        yield f"`{results['command']}` on {results['made'][:10]}, with {', '.join(versions)}."
+
+
 class FreundSchapire(_Table):
     """``{freund-schapire} vote``: test error on MNIST for each degree and number of epochs, with that of the paper."""
 
@@ -162,7 +183,7 @@ class Learners(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """One line for each learner."""
         lines = list(_head("learner", "in one sentence"))
-        for name, module in learners.classes().items():
+        for name, module in {**learners.classes(), **learners.regressors()}.items():
             text = inspect.getdoc(getattr(rosenblatt, name)) or ""
             lines.append(
                 _row(f"[`{name}`]({module}.md)", " ".join(text.partition("\n\n")[0].split()).removesuffix("."))
@@ -176,7 +197,7 @@ class LearnerReference(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """One class after the other."""
         lines = ["```{eval-rst}", ".. currentmodule:: rosenblatt", ""]
-        for name in learners.classes():
+        for name in (*learners.classes(), *learners.regressors()):
             own = [one for one, value in vars(getattr(rosenblatt, name)).items() if _is_documented(one, value)]
             lines += [f".. autoclass:: {name}", *([f"   :members: {', '.join(own)}"] if own else [])]
         return _parsed(self, [*lines, "```"], "docs/extensions.py")
@@ -243,6 +264,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("measured", Measured)
     app.add_directive("mistake-rates", MistakeRates)
     app.add_directive("published", PublishedTable)
+    app.add_directive("default-accuracy", DefaultAccuracy)
     app.add_directive("freund-schapire", FreundSchapire)
     app.add_directive("learners", Learners)
     app.add_directive("learner-reference", LearnerReference)

@@ -1,6 +1,10 @@
-"""Make the pictures of the documentation: python docs/make_pictures.py writes them to docs/_static."""
+"""Make the pictures of the documentation: python -m docs.make_pictures writes them to docs/_static.
+
+With names, only these pictures of the tutorials and of the pages on theory: python -m docs.make_pictures certificates.
+"""
 
 import json
+import sys
 import types
 from pathlib import Path
 
@@ -8,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 from sklearn.datasets import load_iris
 
+from docs.lesson_pictures import LESSONS
 from rosenblatt import AveragedPerceptron, KernelPerceptron, PassiveAggressive, Perceptron, plots
 from rosenblatt.experiments import separable_examples
 from rosenblatt.plots import figures
@@ -60,10 +65,26 @@ def slides() -> None:
         print(f"figures/{path.name}", path.stat().st_size)
 
 
+def lessons(names: list[str]) -> None:
+    """The pictures of the tutorials and of the pages on theory."""
+    import matplotlib.pyplot as plt
+
+    (FOLDER / "lessons").mkdir(exist_ok=True)
+    for name in names or LESSONS:
+        figure = LESSONS[name]()
+        path = FOLDER / "lessons" / f"{name}.png"
+        figure.savefig(path, dpi=90, metadata={"Software": None})
+        plt.close(figure)
+        print(f"lessons/{path.name}", path.stat().st_size)
+
+
 def main() -> None:
     """Draw all pictures."""
     mpl.use("Agg")
     FOLDER.mkdir(exist_ok=True)
+    lessons(sys.argv[1:])
+    if sys.argv[1:]:
+        return
     slides()
     X, y = load_iris(return_X_y=True)
     petals, names = X[:, 2:], np.array(["setosa", "versicolor", "virginica"])[y]

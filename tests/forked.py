@@ -4,6 +4,7 @@ For tests that kill or stop a process, or need several. Tests of the start of a 
 that it imports, use `subprocess`.
 """
 
+import contextlib
 import functools
 import multiprocessing
 import os
@@ -102,7 +103,8 @@ class Forked:
 
     def send_signal(self, number):
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended; as in `subprocess`
+                os.kill(self.pid, number)
 
     def terminate(self):
         self.send_signal(signal.SIGTERM)

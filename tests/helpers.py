@@ -54,6 +54,9 @@ STREAMING = {
     "SCW-II": rb.SoftConfidenceWeighted(variant="SCW-II", phi=0.7, readout="average"),
     "Winnow": rb.Winnow(),
     "Winnow-balanced": rb.Winnow(balanced=True, eta=0.1),
+    "Perceptron-l1": rb.Perceptron(penalty="l1", alpha=0.01),
+    "PA-l2": rb.PassiveAggressive(C=0.3, penalty="l2", alpha=0.2, fit_intercept=False),
+    "AveragedPerceptron-elasticnet": rb.AveragedPerceptron(penalty="elasticnet", alpha=0.3, l1_ratio=0.1, eta0=0.5),
 }
 WHOLE_SET = {
     "PocketPerceptron": rb.PocketPerceptron(max_iter=5),
@@ -81,10 +84,10 @@ SECOND_ORDER = {
 ONE_OF_EACH = {type(model).__name__: name for name, model in reversed(LEARNERS.items())}.values()
 """One name for each class, for tests that do not depend on parameters."""
 
-LOOPS = ("Perceptron", "Winnow-balanced", "ALMA", "AROW", "AROW-full")
+LOOPS = ("Perceptron", "Perceptron-l1", "Winnow-balanced", "ALMA", "AROW", "AROW-full")
 """One name for each kind of loop, for tests of the loops rather than the rules, such as float32."""
 
-AVERAGED = ("AveragedPerceptron", "ROMMA-aggressive", "SCW-II")
+AVERAGED = ("AveragedPerceptron", "AveragedPerceptron-elasticnet", "ROMMA-aggressive", "SCW-II")
 """One name for each kind of loop with averages."""
 
 

@@ -106,6 +106,7 @@ def weights(model):
 
 KINDS = {
     "Additive": (rb.AveragedPerceptron, {}),
+    "Penalized": (rb.AveragedPerceptron, {"penalty": "elasticnet", "alpha": 0.3, "l1_ratio": 0.1}),
     "Scaled": (rb.ROMMA, {}),
     "Diagonal": (rb.AROW, {}),
     "Full": (rb.AROW, {"covariance": "full"}),
@@ -203,6 +204,14 @@ def votes():
         X, y = examples(classes, np.float64)
         model = rb.VotedPerceptron(max_iter=2, multiclass=scheme).fit(X, y)
         yield f"vote {classes} {scheme}", model.decision_function(X)
+    X, _ = examples(2, np.float64)
+    for dtype in (np.float64, np.float32):
+        for index in (np.int32, np.int64):
+            rows, columns = sp.csr_array(X[:40].astype(dtype)), sp.csr_array(X[40:].T.astype(dtype))
+            parts = [(part.indptr.astype(np.int64), part.indices.astype(index), part.data) for part in (rows, columns)]
+            sums = np.zeros((40, 20), dtype)
+            entries.sparse_products(*parts[0], *parts[1], sums)
+            yield f"products {np.dtype(dtype)} {np.dtype(index)}", sums
 
 
 def mixing():
@@ -252,6 +261,17 @@ def files():
         kinds = {"text": "words", "color": "category", "a": "number", "b": "number", "c": "number"}
         yield "csv", read(path, label="label", types=kinds)
         yield "csv hashed", read(path, label="label", types=kinds, bits=12)
+        weighed = {"types": kinds, "label": "label", "ngrams": (1, 2), "char_ngrams": (2, 3), "word_weights": "tfidf"}
+        yield "csv weighed", read(path, standardize=True, **weighed)
+        yield "csv weighed by all", read(path, standardize=True, ahead=np.inf, **weighed)
+        records = [
+            {"text": line.split(), "color": color, "a": a, "b": {"c": b, "d": [line, 1.5]}, "label": label}
+            for line, color, (a, b, _), label in zip(lines, colors, numbers.tolist(), labels, strict=True)
+        ]
+        yield (
+            "json",
+            read(write(folder, "words.jsonl", "".join(json.dumps(one) + "\n" for one in records)), label="label"),
+        )
         yield "csv crossed", read(path, label="label", types=kinds, interactions=[("color", "a"), ("color", "text")])
         yield (
             "csv scaled",

@@ -50,7 +50,7 @@ def test_a_change_in_a_called_function_of_another_file_recompiles(tmp_path):
     assert run() == (5.0, 1, folder)
     callee = tmp_path / "rosenblatt" / "engine" / "text" / "columns.py"
     source = callee.read_text(encoding="utf-8")
-    changed = source.replace("values[last] += values[k]", "values[last] -= values[k]")
+    changed = source.replace("values[to - uint64(1)] += values[k]", "values[to - uint64(1)] -= values[k]")
     assert changed != source
     callee.write_text(changed, encoding="utf-8")
     value, hits, other = run()

@@ -162,12 +162,20 @@ def test_the_checks_of_the_build_pass(check):
 
 
 def test_every_public_name_is_in_the_reference():
-    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    text = "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs/api").glob("*.md")))
     described = set(re.findall(r"^\.\. auto\w+:: ((?:rosenblatt\.)?[\w.]+)$", text, re.MULTILINE))
     if "```{learner-reference}\n" in text:
-        described |= set(learners.classes())
+        described |= {*learners.classes(), *learners.regressors()}
     described |= {f"rosenblatt.{name}" for name in described}
-    assert [problem for problem in checks.public_names(described) if problem.count(".") == 2] == []
+    assert [problem for problem in checks.public_names(described) if problem.count(".") == 1] == []
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("t[hu]*/*.md")), ids=lambda page: page.stem)
+def test_every_tutorial_and_theory_page_has_a_picture(page):
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+    assert pictures
+    for picture in pictures:
+        assert (page.parent / picture).stat().st_size < 100_000
 
 
 def test_dead_links_are_found(tmp_path):

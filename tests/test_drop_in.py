@@ -221,6 +221,30 @@ def test_a_plain_installation_can_import_every_name(monkeypatch):
     assert done.stdout == "said\n", done.stderr
 
 
+def test_step_functions_are_parsed_in_several_threads():
+    """Python 3.11 raises SystemError if another thread parses while one is interrupted, here by a finalizer in the collector."""
+    code = (
+        "import gc, sys, threading\n"
+        "from rosenblatt.engine.steps import step_source\n"
+        "from rosenblatt.learners.arow import step\n"
+        "class Slow:\n"
+        "    def __init__(self): self.own = self\n"
+        "    def __del__(self): [None for _ in range(50)]\n"
+        "gc.set_threshold(20, 2, 2); sys.setswitchinterval(1e-6)\n"
+        "errors = []\n"
+        "def work():\n"
+        "    for _ in range(100):\n"
+        "        Slow()\n"
+        "        try: step_source(step)\n"
+        "        except SystemError as error: errors.append(str(error))\n"
+        "threads = [threading.Thread(target=work) for _ in range(6)]\n"
+        "[thread.start() for thread in threads]; [thread.join() for thread in threads]\n"
+        "print(len(errors), errors[:1])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 []\n"
+
+
 def test_step_functions_are_compiled_by_one_thread_at_a_time(monkeypatch):
     inside, most = [], []
 

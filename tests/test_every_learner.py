@@ -71,10 +71,6 @@ def test_the_perceptron_is_a_drop_in_for_that_of_scikit_learn():
     ours = inspect.signature(rb.Perceptron).parameters
     for parameter in theirs:
         assert ours[parameter].default == theirs[parameter].default
-    X, y = blobs(30)
-    rb.Perceptron(penalty=None, alpha=0.1, l1_ratio=0.5).fit(X, y)
-    with pytest.raises(ValueError, match=r"`penalty` of Perceptron must be None; got 'l2'\. Use None"):
-        rb.Perceptron(penalty="l2").fit(X, y)
 
 
 def test_the_perceptron_gives_the_run_of_scikit_learn():

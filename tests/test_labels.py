@@ -213,7 +213,7 @@ def test_train_starts_with_the_classes_that_are_named(tmp_path):
     call("train", data, "-m", model, "--no-header", "--classes", "c,b,a", "--quiet")
     assert rb.load(model).classes_.tolist() == ["a", "b", "c"]
     refused = call("train", data, "-m", model, "--no-header", "--positive", "z", code=2)
-    assert "`positive` of AveragedPerceptron must be one of the two classes, 'a' or 'b'; got 'z'" in refused.stderr
+    assert "`positive` of PassiveAggressive must be one of the two classes, 'a' or 'b'; got 'z'" in refused.stderr
 
 
 def test_the_table_of_the_notes_as_the_notes_print_it(tmp_path):

@@ -252,7 +252,7 @@ try:
     main()
 except SystemExit as ended:
     assert not ended.code, ended.code
-slow = ("numba", "llvmlite", "scipy", "sklearn", "pandas", "pyarrow")
+slow = ("numba", "llvmlite", "scipy", "sklearn", "pandas", "pyarrow", "importlib.metadata")
 print("imported", *sorted(name for name in slow if name in sys.modules))
 """
 
@@ -268,6 +268,21 @@ def test_commands_import_only_what_they_need(form, tmp_path):
     expected = "imported pyarrow" if form == "csv" else "imported"
     for arguments in (["train", data, "-m", model, "--quiet"], ["predict", model, data], ["evaluate", model, data]):
         assert run("-c", COMMAND, *arguments).stdout.splitlines()[-1] == expected, arguments
+
+
+EXIT = """
+import atexit, gc, sys
+atexit.register(lambda: print(gc.get_freeze_count() > 10_000, gc.get_stats()[2]["collections"], sep=", "))
+from rosenblatt.cli import main
+sys.argv = ["rosenblatt", "train", *sys.argv[1:]]
+main()
+"""
+
+
+def test_a_short_command_spends_no_time_on_cycles_of_objects(tmp_path):
+    (tmp_path / "some.svm").write_text("1 1:1\n-1 2:1\n")
+    arguments = (tmp_path / "some.svm", "-m", tmp_path / "some.model", "--quiet")
+    assert run("-c", EXIT, *arguments).stdout == "True, 0\n"
 
 
 def test_a_library_is_the_same_from_every_folder(tmp_path):

@@ -24,6 +24,7 @@ DISTRIBUTIONS = {
     "mpl_toolkits": "matplotlib",
     "sklearn": "scikit-learn",
     "flint": "python-flint",
+    "opentelemetry": "opentelemetry-api",
     "prometheus_client": "prometheus-client",
 }
 

@@ -121,11 +121,16 @@ def test_the_command_line_describes_the_parameters(algorithm, data, tmp_path):
 
 
 def test_the_service_describes_its_parameters():
-    for settings in document(Limits(), False)["components"]["schemas"]["Settings"]["anyOf"][1:]:
-        algorithm = settings["properties"]["algorithm"]["const"]
-        properties = settings["properties"]["parameters"]["properties"]
-        declared = declarations(find(algorithm))
-        assert {"multiclass", "on_zero"} <= properties.keys() <= declared.keys()
+    schemas = document(Limits(), False)["components"]["schemas"]
+    choices = [choice["$ref"].rpartition("/")[2] for choice in schemas["Settings"]["anyOf"]]
+    assert choices[0] == "DefaultSettings"
+    for choice in choices[1:]:
+        algorithm = schemas[choice]["properties"]["algorithm"]["const"]
+        parameters = schemas[choice]["properties"]["parameters"]["$ref"].rpartition("/")[2]
+        properties = schemas[parameters]["properties"]
+        declared = declarations(find(algorithm, sequences=True))
+        assert properties.keys() <= declared.keys()
+        assert algorithm == "sequence-perceptron" or {"multiclass", "on_zero"} <= properties.keys()
         for name, schema in properties.items():
             values = schema.get("enum", SWITCH if schema.get("type") == "boolean" else [])
             for value in values or (schema["minimum"], schema["maximum"]):

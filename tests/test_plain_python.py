@@ -20,6 +20,9 @@ KINDS = {
     "additive": rb.PassiveAggressive(max_iter=2, tol=None, random_state=0),
     "additive, average": rb.AveragedPerceptron(max_iter=2, tol=None, random_state=0),
     "additive, linked": rb.Winnow(max_iter=2, tol=None, random_state=0),
+    "penalized": rb.AveragedPerceptron(
+        penalty="elasticnet", alpha=0.3, l1_ratio=0.1, max_iter=2, tol=None, random_state=0
+    ),
     "scaled": rb.ALMA(max_iter=2, tol=None, random_state=0),
     "second order, diagonal": rb.AROW(max_iter=2, tol=None, random_state=0),
     "second order, full": rb.SecondOrderPerceptron(max_iter=2, tol=None, random_state=0),

@@ -11,6 +11,7 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402
+from matplotlib.contour import ContourSet  # noqa: E402
 from PIL import Image  # noqa: E402
 
 from rosenblatt import AveragedPerceptron, PassiveAggressive, Perceptron, VotedPerceptron  # noqa: E402
@@ -225,6 +226,35 @@ def test_experiments_are_drawn():
         one.figure_.canvas.draw()
 
 
+def test_a_flat_cloud_is_not_drawn_as_a_thin_strip():
+    """One scale for both axes, and a picture that is at most 1.5 times as wide as high, unless the ranges differ very much."""
+    X = TWO * [1.0, 0.4]
+    display = DecisionRegionDisplay.from_estimator(Perceptron().fit(X, TWO_LABELS), X, TWO_LABELS, grid_resolution=20)
+    wide, high = np.ptp(display.ax_.get_xlim()), np.ptp(display.ax_.get_ylim())
+    assert 1.0 <= wide / high <= 1.51
+    assert display.ax_.get_aspect() == 1.0
+    X = TWO * [100.0, 1.0]
+    display = DecisionRegionDisplay.from_estimator(Perceptron().fit(X, TWO_LABELS), X, TWO_LABELS, grid_resolution=20)
+    assert np.ptp(display.ax_.get_xlim()) / np.ptp(display.ax_.get_ylim()) > 30
+    assert display.ax_.get_aspect() == "auto"
+
+
+@pytest.mark.parametrize(("X", "y"), [(TWO, TWO_LABELS), (THREE, THREE_LABELS)])
+def test_arrows_keep_away_from_the_examples(X, y):
+    X = np.vstack([X, np.column_stack([np.linspace(-1.0, 1.0, 30), np.zeros(30)])])  # a crowd in the middle
+    y = np.append(y, np.repeat(y[0], 30))
+    model = AveragedPerceptron().fit(X, y)
+    display = DecisionRegionDisplay.from_estimator(model, X, y, grid_resolution=20)
+    arrows = [text for text in display.ax_.texts if text.arrow_patch is not None]
+    assert len(arrows) == len(model.coef_)
+    for arrow in arrows:
+        start, tip = np.array(arrow.xyann), np.array(arrow.xy)
+        path = start + np.linspace(0, 1, 20)[:, None] * (tip - start)
+        assert np.linalg.norm(path[:, None] - X, axis=2).min() > 0.15
+        if len(arrows) == 1:
+            assert model.decision_function([start])[0] == pytest.approx(0, abs=1e-9)
+
+
 # ---- animation ----
 
 WALK = {"X": [[4, 0], [1, 1], [0, 1], [-2, -2]], "y": [1, -1, -1, 1]}
@@ -260,6 +290,25 @@ def test_a_picture_shows_the_example_and_the_verdict():
     assert ax.get_title() == "step 2: example 2, mistake, w = [3, -1]"
     ring = ax.collections[-1]
     assert ring.get_offsets().tolist() == [[1, 1]]
+
+
+def test_an_average_is_drawn_beside_the_last_weights():
+    rng = np.random.default_rng(1)
+    y = np.repeat([-1, 1], 15)
+    X = rng.normal(size=(30, 2)) + 0.5 * y[:, None]
+    film = animate(X, y, "averaged", max_iter=1)
+    _, ax = plt.subplots()
+    film.draw(ax, len(film) - 1)
+    assert "last w" in [text.get_text() for text in ax.get_legend().get_texts()]
+    step = film.trace.steps[-1]
+    lines = [one for one in ax.collections if isinstance(one, ContourSet) and one.levels.tolist() == [0.0]]
+    assert len(lines) == 2
+    for drawn, (w,) in zip(lines, (step.average, step.after), strict=True):
+        places = np.vstack([path.vertices for path in drawn.get_paths()])
+        assert np.abs(w[0] + places @ w[1:]).max() < 1e-6 * np.abs(w).max() * 10
+    data = json.loads(re.search(r'id="run">(.*?)</script>', film.to_html(), re.DOTALL)[1])
+    assert data["frames"][-1]["w"] == step.average.tolist()
+    assert data["frames"][-1]["last"] == step.after.tolist()
 
 
 def test_the_html_page_is_self_contained(tmp_path):

@@ -2,15 +2,18 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 from river import checks, compose, datasets, ensemble, evaluate, linear_model, metrics, multiclass, preprocessing
 
 import rosenblatt as rb
 import rosenblatt.river as rr
-from rosenblatt.learners import classes
+from rosenblatt.learners import classes, regressors
 
-NAMES = sorted(set(rr.__all__) - {"adapt"})
+NAMES = sorted(set(rr.__all__) - {"adapt", "StandardScaler"} - set(regressors()))
 
 
 def test_every_learner_of_streams_has_an_adapter():
@@ -35,6 +38,25 @@ def test_it_learns_what_the_learner_learns(name):
         assert ours.learn_one(x, y) is None
         plain.learn_one(x, y)
     assert ours.learner.mistakes_ == plain.mistakes_
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", regressors())
+def test_rivers_own_checks_of_regressors(name):
+    checks.check_estimator(getattr(rr, name)())
+
+
+@pytest.mark.parametrize("name", regressors())
+def test_regressors(name):
+    ours, plain = getattr(rr, name)(), getattr(rb, name)()
+    for x, y in datasets.TrumpApproval().take(200):
+        assert ours.predict_one(x) == plain.predict_one(x)
+        ours.learn_one(x, y)
+        plain.learn_one(x, y)
+    model = preprocessing.StandardScaler() | getattr(rr, name)()
+    score = evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    theirs = preprocessing.StandardScaler() | linear_model.LinearRegression()
+    assert score.get() < evaluate.progressive_val_score(datasets.TrumpApproval(), theirs, metrics.MAE()).get()
 
 
 def test_a_pipeline_in_progressive_validation():
@@ -81,3 +103,47 @@ def test_weights_of_examples_and_a_rule_of_the_users_own():
     with pytest.raises(ValueError, match="`learner` of adapt must be a class"):
         rr.adapt(rb.Perceptron())
     assert issubclass(rr.adapt(rb.Perceptron), type(rr.Perceptron()).__mro__[1])
+
+
+# ---- the scaler ----
+
+
+def test_the_scaler_passes_rivers_checks():
+    checks.check_estimator(rr.StandardScaler())
+
+
+@pytest.mark.parametrize("name", ["AROW", "Perceptron"])
+def test_the_scaler_gives_the_bits_of_the_command_line(name, tmp_path):
+    rng = np.random.default_rng(3)
+    X = np.round(rng.normal(size=(300, 4)) * [1, 100, 1e-3, 7] + [0, 5000, 0, -3], 6)
+    y = np.where(X[:, 1] / 100 + X[:, 0] > 50, "yes", "no")
+    data, stored = tmp_path / "a.csv", tmp_path / "a.model"
+    lines = [",".join([*map(repr, row), label]) for row, label in zip(X.tolist(), y, strict=True)]
+    data.write_text("\n".join(["a,b,c,d,label", *lines]) + "\n")
+    command = [sys.executable, "-m", "rosenblatt.cli", "stream", data, "-m", stored, "--standardize", "-q"]
+    subprocess.run([*command, "--algorithm", name.lower()], check=True, capture_output=True)
+    model = rr.StandardScaler() | getattr(rr, name)()
+    for row, label in zip(X.tolist(), y.tolist(), strict=True):
+        model.learn_one(dict(zip("abcd", row, strict=True)), label)
+    ours, theirs = model[name].learner, rb.load(stored)
+    assert ours.coef_.tolist() == theirs.coef_.tolist()
+    assert ours.intercept_.tolist() == theirs.intercept_.tolist()
+
+
+def test_the_scaler_with_features_that_come_and_go():
+    scaler = rr.StandardScaler()
+    rows = [{"a": 1.0, "t": "x", "b": True}, {"a": 3.0, "c": 5}, {"c": 7.0, "a": None}, {"a": float("nan"), "c": 9.0}]
+    for row in rows:
+        scaler.learn_one(row)
+    assert scaler.transform_one({"a": 3.0, "t": "x", "b": True, "new": 4.0}) == {
+        "a": 1.0,
+        "t": "x",
+        "b": True,
+        "new": 0.0,
+    }
+    assert scaler.transform_one({"a": None, "c": 7.0}) == {"c": 0.0}
+    for number in range(100):
+        scaler.learn_one({f"f{number}": float(number)})
+    assert scaler.transform_one({"a": 1.0}) == {"a": -1.0}
+    with pytest.raises(ValueError, match=r"finite numbers; 'a' is inf"):
+        scaler.learn_one({"a": float("inf")})

@@ -102,6 +102,17 @@ def test_one_correction_with_a_single_label():
     assert run.weights @ [4, 0, 1] == 10 - 17  # the score falls by the squared length of the example
 
 
+@pytest.mark.parametrize("shuffle", [True, "replacement"])
+def test_missing_classes_do_not_change_the_order_of_the_examples(shuffle):
+    X = np.arange(12.0).reshape(6, 2)
+    visits = [
+        [step.example for step in trace(X, [0, 1, 0, 1, 0, 1], classes=known, max_iter=3, shuffle=shuffle)]
+        for known in ([0, 1], [0, 1, 2, 3])
+    ]
+    assert visits[0][:12] == visits[1][:12]
+    assert len(visits[1]) % 6 == 0
+
+
 @pytest.mark.parametrize(
     ("multiclass", "after"),
     [("max", [[-2, 2, 1], [2, 0, 3], [-1, 7, -1]]), ("all", [[0, -1, 0], [2, 0, 3], [-1, 7, -1]])],

@@ -26,6 +26,7 @@ TAGS = {
     "linux-aarch64": "manylinux_2_17_aarch64.manylinux2014_aarch64",
     "macos-x86_64": "macosx_11_0_x86_64",
     "macos-aarch64": "macosx_11_0_arm64",
+    "windows-x86_64": "win_amd64",
 }
 """Tags of the wheels by platform; the library needs nothing newer, because Zig links it for these versions."""
 

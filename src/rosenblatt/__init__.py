@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from rosenblatt._version import __version__ as __version__
 
-if TYPE_CHECKING:  # the function, not the folder of the same name
-    from rosenblatt.trace import trace as trace
+if TYPE_CHECKING:
+    from rosenblatt.serve.client import AsyncClient as AsyncClient
+    from rosenblatt.serve.client import Client as Client
+    from rosenblatt.serve.client import ServiceError as ServiceError
+    from rosenblatt.trace import trace as trace  # the function, not the folder of the same name
 
 _HOME = {
     "AsyncClient": "serve.client",
     "Certificate": "theory",
     "Client": "serve.client",
+    "MultiLabel": "estimators.multi_label",
     "SequencePerceptron": "learners.sequence_perceptron",
     "ServiceError": "serve.client",
     "Trace": "trace",
@@ -48,9 +52,9 @@ sys.modules[__name__].__class__ = _Package
 
 def _homes() -> dict[str, str]:
     """All public names, each with its module."""
-    from rosenblatt.learners import classes
+    from rosenblatt.learners import classes, regressors
 
-    return {**_HOME, **{learner: f"learners.{module}" for learner, module in classes().items()}}
+    return {**_HOME, **{learner: f"learners.{module}" for learner, module in {**classes(), **regressors()}.items()}}
 
 
 def __getattr__(name: str) -> Any:

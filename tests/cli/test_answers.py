@@ -4,12 +4,15 @@ import csv
 import json
 import math
 import random
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 import rosenblatt as rb
@@ -153,12 +156,32 @@ def test_reasons_sum_to_the_score(name):
         for x in X[:5]:
             found = fitted.explain(x)
             assert found.label == fitted.predict([x])[0]
-            total = found.bias + math.fsum(value * weight for _, value, weight in found.features)
+            total = found.bias + math.fsum(found.products)
             assert total == pytest.approx(found.score, rel=1e-12, abs=1e-12)
+            assert math.fsum([found.bias, *found.products, *found.rounding]) == found.score
             scores = np.atleast_1d(fitted.decision_function([x])[0])
             assert found.score == pytest.approx(scores.max() if scores.size > 1 else abs(scores[0]))
             sizes = [abs(value * weight) for _, value, weight in found.features]
             assert sizes == sorted(sizes, reverse=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    x=st.lists(st.floats(-1e8, 1e8), min_size=1, max_size=12),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    readout=st.sampled_from(["last", "average"]),
+    most=st.integers(0, 5),
+)
+def test_the_parts_of_a_score_sum_to_it_exactly(x, dtype, readout, most):
+    rng = np.random.default_rng(len(x))
+    X, y = rng.normal(size=(30, len(x))).astype(dtype), rng.integers(0, 2, 30)
+    for labels in (y == 0, y + rng.integers(0, 2, 30)):
+        found = rb.PassiveAggressive(readout=readout).partial_fit(X, labels).explain(np.array(x, dtype))
+        parts = [found.bias, *found.products, *found.rounding]
+        assert sum(map(Fraction, parts)) == Fraction(found.score)
+        facts = found.to_json(most)
+        shown = [facts["bias"], *(one["product"] for one in facts["features"]), facts["others"], *facts["rounding"]]
+        assert sum(map(Fraction, shown)) == Fraction(facts["score"])
 
 
 def test_reasons_of_a_table_have_its_names(folder, model):
@@ -216,8 +239,13 @@ def test_the_report_shows_reasons_and_reliability(folder, tmp_path):
     text = page.read_text()
     assert text.count("<h3>Right: example") == 3
     assert text.count("<h3>Wrong: example") == 3
-    assert "message:" in text.partition("<h3>Wrong")[2]
-    for title in ("reliability, calibration error", "precision and recall, area", "ROC, area", "threshold"):
+    assert "message:" in text.partition("<h3>Wrong")[2].partition("<h2>")[0]
+    for title in (
+        "reliability, calibration error",
+        "precision and recall, area",
+        "ROC, area",
+        "predicted from here on",
+    ):
         assert title in text
 
 
@@ -300,5 +328,29 @@ def test_measures_for_unequal_classes_agree_with_scikit_learn(folder):
         assert row["recall"] == pytest.approx(metrics.recall_score(positive, taken))
         assert row["precision"] == pytest.approx(metrics.precision_score(positive, taken))
     text = call("evaluate", folder / "a.model", folder / "test.csv").stdout
-    assert "threshold" in text
+    assert "predicted from here on" in text
     assert "most frequent label" in text
+    curve = facts["roc_curve"]
+    wrong, right, _ = metrics.roc_curve(positive, scores, drop_intermediate=False)
+    known = set(zip(wrong.round(9), right.round(9), strict=True))
+    points = list(zip(curve["false_positive_rate"], curve["true_positive_rate"], strict=True))
+    assert points[0] == (0, 0)
+    assert points[-1] == (1, 1)
+    assert 100 < len(points) <= 200
+    assert {(round(a, 9), round(b, 9)) for a, b in points} <= known
+    precision, recall, _ = metrics.precision_recall_curve(positive, scores)
+    known = set(zip(recall.round(9), precision.round(9), strict=True))
+    points = zip(facts["pr_curve"]["recall"], facts["pr_curve"]["precision"], strict=True)
+    assert {(round(a, 9), round(b, 9)) for a, b in points} <= known
+
+
+def test_a_row_of_the_threshold_table_is_a_threshold_of_predict(folder):
+    """`--threshold` with the probability of a row predicts what the row says."""
+    facts = answer("evaluate", folder / "a.model", folder / "test.csv")
+    truth = pd.read_csv(folder / "test.csv")["churn"].to_numpy()
+    for row in facts["thresholds"][1::3]:
+        limit = row["probability"] - 1e-9
+        made = call("predict", folder / "a.model", folder / "test.csv", "--threshold", limit).stdout.split()
+        hits = int(((truth == "yes") & (np.array(made) == "yes")).sum())
+        assert hits / made.count("yes") == pytest.approx(row["precision"])
+        assert hits / (truth == "yes").sum() == pytest.approx(row["recall"])

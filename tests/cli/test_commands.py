@@ -206,6 +206,9 @@ def test_missing_columns_are_named(folder, tmp_path):
 def test_the_roc_curve(folder, tmp_path):
     place = tmp_path / "roc.png"
     call("evaluate", folder / "two.model", folder / "test.csv", "--roc", place)
+    other = place.with_name("pr.svg")
+    call("evaluate", folder / "two.model", folder / "test.csv", "--pr", other)
+    assert "<svg" in other.read_text()
     assert place.read_bytes().startswith(b"\x89PNG")
     assert (
         "--roc needs two classes"
@@ -223,7 +226,7 @@ def test_inspect_shows_the_weights(folder):
     top = sorted(weights.items(), key=lambda item: -item[1])[:2]
     assert facts["strongest"]["yes"] == [list(pair) for pair in top]
     assert facts["strongest"]["no"][0] == ["width", -weights["width"]]
-    assert facts["algorithm"] == "AveragedPerceptron"
+    assert facts["algorithm"] == "PassiveAggressive"
     text = call("inspect", folder / "two.model").stdout
     assert "for yes" in text
     assert "colour=red" in text

@@ -518,3 +518,16 @@ def test_a_misspelt_column_is_suggested(tmp_path, model):
     for option, meant in ((["--label", "outcom"], "Outcome"), (["--types", "heigt=number"], "Height")):
         assert f"Did you mean {meant!r}?" in call("train", path, "-m", model, *option, code=2).stderr
     assert "Did you mean" not in call("train", path, "-m", model, "--label", "zzz", code=2).stderr
+
+
+def test_unseen_categories_are_reported(tmp_path, model):
+    rows = [f"{'red' if n % 2 else 'blue'},{n % 3},{n % 2}" for n in range(60)]
+    call("train", table(tmp_path / "a.csv", rows, "colour,x,label"), "-m", model)
+    other = table(tmp_path / "b.csv", ["red,1,1", "pink,1,1", "pink,2,0", "grey,0,0"], "colour,x,label")
+    warning = "no effect: column 'colour' in 3 rows ('pink', 'grey')"
+    assert warning in call("predict", model, other).stderr
+    assert warning in call("evaluate", model, other).stderr
+    assert warning in call("train", tmp_path / "a.csv", "-m", tmp_path / "c.model", "--test", other).stderr
+    assert answer("evaluate", model, other)["unseen"] == {"colour": {"pink": 2, "grey": 1}}
+    assert "no effect" not in call("predict", model, other, "-q").stderr
+    assert "no effect" not in call("predict", model, tmp_path / "a.csv").stderr

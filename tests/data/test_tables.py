@@ -53,7 +53,7 @@ def test_mixed_columns(tmp_path):
         {},
     ]
     assert stream.labels == ["spam", "ham"]
-    assert "words    text" in stream.describe()
+    assert "text    words     Free entry, free pr…    25.0%  one feature per word" in stream.describe()
     assert "label    column label" in stream.describe()
 
 
@@ -277,7 +277,9 @@ def test_parquet_types(tmp_path):
     stream = open_stream(tmp_path / "x.parquet")
     rows = named_rows(stream)
     assert stream.labels == [3, 4]
-    assert {name.partition("=")[0] for name in rows[0]} == {"yes", "day", "kind", "tags:a", "tags:b"}
+    assert {name.partition("=")[0] for name in rows[0]} == {
+        "yes", "day.year", "day.month", "day.day", "day.weekday", "kind", "tags:a", "tags:b",
+    }  # fmt: skip
     pd.DataFrame({"v": [[1.0, 2.0]], "y": [1]}).to_parquet(tmp_path / "y.parquet")
     with pytest.raises(BadData, match="'v' holds list"):
         open_stream(tmp_path / "y.parquet")

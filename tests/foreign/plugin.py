@@ -58,6 +58,9 @@ class SGDClassifier(rb.Perceptron):
     def _params(self) -> tuple[float, ...]:
         return (float(self.eta0 or 1.0),)
 
+    def _penalty(self) -> None:
+        """None: with the schedules of learning rates of SGD a penalty means another."""
+
     def _new_model(self, n_features: int | None, dtype: Any) -> Any:
         made = super()._new_model(n_features, dtype)
         if self.average:

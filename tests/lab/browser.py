@@ -1,5 +1,6 @@
 """A real browser for the lab's tests: Debian's Chromium, driven by Playwright."""
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -51,15 +52,25 @@ def chromium() -> Iterator[Any]:
 
 
 def open_lab(context: Any, address: str, width: int = 1440, height: int = 900) -> Any:
-    """The page of the lab with its first run; `page.problems` collects errors in the page."""
+    """The page of the lab with its first run; `page.problems` collects errors in the page.
+
+    A page that is a file has no network: each request to a host fails and is a problem.
+    """
     page = context.new_page()
     page.set_viewport_size({"width": width, "height": height})
     page.problems = []
     page.on("pageerror", lambda error: page.problems.append(str(error)))
     page.on("console", lambda said: page.problems.append(said.text) if _is_problem(said) else None)
+    if address.startswith("file:"):
+        page.route(re.compile("^(?!file:|blob:|data:)"), lambda route: _refuse(page, route))
     page.goto(address)
     idle(page)
     return page
+
+
+def _refuse(page: Any, route: Any) -> None:
+    page.problems.append(f"The page asked for {route.request.url}")
+    route.abort()
 
 
 def _is_problem(said: Any) -> bool:

@@ -117,8 +117,7 @@ def test_the_widget_has_the_colours_of_its_notebook(colour, theme):
         seen = "() => document.querySelector('.rosenblatt-lab').dataset.theme"
         assert page.evaluate(seen) == (theme or "auto")
         page.evaluate("() => { document.body.style.background = '#101018'; }")
-        page.wait_for_timeout(50)
-        assert page.evaluate(seen) == "dark"
+        page.wait_for_function(f"() => ({seen})() === 'dark'")
 
 
 def test_state_round_trip(widget_class):

@@ -1,6 +1,9 @@
 """The engine of sequences against brute force and against the published algorithm in plain NumPy."""
 
+import copy
 import itertools
+import pickle
+import random
 
 import numpy as np
 import pytest
@@ -182,8 +185,40 @@ def test_new_tags_and_features_come_at_any_time():
         model.learn_one([f"word{k}", "b"], [f"tag{k}", "Y"])
     assert len(model.classes_) == 42
     assert model.transitions_.shape == (42, 42)
-    model.partial_fit([["new", "words"]], [[3, True]])
-    assert model.classes_.tolist()[-2:] == [3, True]
+    model.partial_fit([["new", "words"]], [[3, "Z"]])
+    assert model.classes_.tolist()[-2:] == [3, "Z"]
+    with pytest.raises(ValueError, match="True is equal to 1"):
+        model.learn_one(["new"], [True])
+    assert model.classes_.tolist()[-1] == "Z"
+
+
+def test_a_feature_whose_changes_cancel_has_no_weights():
+    model = SequencePerceptron(templates=None).partial_fit([[["f"], ["g"]]], [["A", "B"]])
+    assert model.learn_one([["x"], ["x"]], ["B", "A"]) == ["A", "B"]
+    assert {name for name, _, _ in model.state_features()} == {"f", "g"}
+    assert model.n_features_ == 2
+
+
+def test_a_sentence_that_is_refused_leaves_no_tags():
+    model = SequencePerceptron(templates=None, readout="last").partial_fit([[{"a": 1.0}]], [["X"]])
+    model._chain.w[:] *= 1e300
+    with pytest.raises(ValueError, match="Scale"):
+        model.learn_one([{"a": 1e100}], ["NEW"])
+    assert model.classes_.tolist() == ["X"]
+    model.learn_one([{"a": 1.0}], ["Y"])
+    assert model.classes_.tolist() == ["X", "Y"]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copy_goes_on_as_the_model(copied):
+    rng = random.Random(0)
+    X = [[f"w{rng.randrange(9000)}" for _ in range(8)] for _ in range(800)]
+    y = [[rng.choice("AB") for _ in s] for s in X]
+    model = SequencePerceptron(templates=["word", "word[-1]|word"]).partial_fit(X[:50], y[:50])
+    other = copied(model)
+    for one in (model, other):
+        one.partial_fit(X[50:], y[50:])
+    assert other.state_features() == model.state_features()
 
 
 def test_margins_are_those_over_all_other_sequences():

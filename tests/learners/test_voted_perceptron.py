@@ -128,3 +128,53 @@ def test_the_support_is_as_wide_as_the_features():
     assert model.support_.shape == (3, 3)
     assert model.n_features_in_ == 3
     assert sp.issparse(model.support_)
+
+
+def dense(rows):
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, float)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("trained", ["dense", "sparse", "both"])
+def test_a_vote_does_not_depend_on_the_size_or_the_form_of_a_call(trained, classes, dtype):
+    rng = np.random.default_rng(classes)
+    X = (rng.standard_normal((230, 37)) * (rng.random((230, 37)) < 0.7)).astype(dtype)
+    y = rng.integers(0, classes, 230)
+    model = VotedPerceptron(fit_intercept=False)
+    for part, sparse in ((slice(0, 90), trained != "dense"), (slice(90, 230), trained == "sparse")):
+        model.partial_fit(csr(X[part]) if sparse else X[part], y[part])
+    # Rows on the boundary of a weight vector of the run: rounding decides its vote.
+    steps = model.dual_coef_[:, -1:] - (model.dual_coef_[:, :1] if classes > 2 else 0.0)
+    w = np.cumsum(steps * dense(model.support_)[model.mistake_rows_], axis=0)[10::5]
+    near = np.vstack([X[:50], *((X[:8] - np.outer(X[:8] @ v, v) / (v @ v)).astype(dtype) for v in w)])
+    whole = model.decision_function(near)
+    assert np.array_equal(model.decision_function(csr(near)), whole)
+    assert np.array_equal(np.concatenate([model.decision_function(x[None]) for x in near]), whole)
+    assert np.array_equal(np.concatenate([model.decision_function(csr(x[None])) for x in near]), whole)
+    for size in (2, 5, 13, 100):
+        parts = [near[start : start + size] for start in range(0, len(near), size)]
+        assert np.array_equal(np.concatenate([model.decision_function(part) for part in parts]), whole)
+    assert [model.predict_one(x) for x in near[:40]] == model.predict(near[:40]).tolist()
+
+
+@pytest.mark.filterwarnings("ignore:The vote has reached")
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("most", [1, 7, 20])
+def test_a_limit_acts_alike_in_one_call_in_chunks_and_one_by_one(most, classes):
+    X, y = blobs(150, 6, classes, seed=3)
+    y = np.random.default_rng(4).permutation(y)
+    start = classes  # one of each class first
+    X, y = np.vstack([X[:start], X]), np.concatenate([np.arange(classes), y])
+    whole = VotedPerceptron(max_support=most).partial_fit(X, y)
+    chunks, single, sparse = (VotedPerceptron(max_support=most) for _ in range(3))
+    for part in (slice(0, 3), slice(3, 40), slice(40, None)):
+        chunks.partial_fit(X[part], y[part])
+    for x, label in zip(X, y.tolist(), strict=True):
+        single.learn_one(x, label)
+    sparse.partial_fit(csr(X), y)
+    for other in (chunks, single, sparse):
+        assert np.array_equal(other.model_.support.start_coef, whole.model_.support.start_coef)
+        assert np.array_equal(other.model_.support.start_bias, whole.model_.support.start_bias)
+        assert np.array_equal(other.survived_, whole.survived_)
+        assert np.array_equal(other.decision_function(X), whole.decision_function(X))

@@ -44,6 +44,23 @@ def test_templates_and_their_strings_come_back(tmp_path):
     assert ("word[0]=brand", "A") in {(name, tag) for name, tag, _ in loaded.state_features()}
 
 
+def test_a_file_does_not_depend_on_the_order_in_which_features_were_met(tmp_path):
+    rng = np.random.RandomState(0)
+    X = [[f"{rng.choice(list('ab'))}{word}" for word in rng.randint(0, 500, 6)] for _ in range(60)]
+    y = [["B" if rng.rand() < 0.05 else word[0].upper() for word in words] for words in X]
+    model = SequencePerceptron(templates=["word", "prefix1(word)", "word[-1]"]).partial_fit(X[:30], y[:30])
+    model.save(tmp_path / "m")
+    loaded = rosenblatt.load(tmp_path / "m")
+    for one in (model, loaded):
+        one.partial_fit(X[30:], y[30:])
+    model.save(tmp_path / "m")
+    loaded.save(tmp_path / "n")
+    one, other = load_file(tmp_path / "m"), load_file(tmp_path / "n")
+    assert one.keys() == other.keys()
+    assert all(one[name].tobytes() == other[name].tobytes() for name in one)
+    assert loaded.n_features_ == model.n_features_ == rosenblatt.load(tmp_path / "n").n_features_
+
+
 def test_only_features_with_weights_are_in_the_file(tmp_path):
     model = SequencePerceptron(templates=None).fit([[["used"], ["used"]]] * 3, [["X", "Y"]] * 3)
     model.partial_fit([[["used", "seen"], ["used"]]], [["X", "Y"]])

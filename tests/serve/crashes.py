@@ -8,10 +8,10 @@ import time
 
 import orjson
 
-from rosenblatt.model_file import container
+from rosenblatt.serve.audit import differing
 from rosenblatt.serve.events import Limits
 from rosenblatt.serve.learner import Served
-from rosenblatt.serve.snapshots import copy, from_snapshot, read_model
+from rosenblatt.serve.snapshots import read_model
 from rosenblatt.serve.store import Store
 from tests.serve.processes import Connection, Server
 
@@ -246,17 +246,3 @@ def run_again(events):
         if event.kind != "reveal":
             assert [answer["prediction"] for answer in answers] == lines["predictions"]
     return served
-
-
-def differing(a, b):
-    """The parts of two served models that differ in any bit."""
-    # A round trip through a file drops the position in the last table, which has no meaning between examples.
-    a, b = (from_snapshot(1, container.to_bytes(*copy(served).packed())) for served in (a, b))
-    (header_a, tensors_a), (header_b, tensors_b) = copy(a).packed(), copy(b).packed()
-    if header_a != header_b or tensors_a.keys() != tensors_b.keys():
-        return "the header"
-    states = [orjson.loads(tensors.pop("service").tobytes()) for tensors in (tensors_a, tensors_b)]
-    for state in states:  # requests are the same in any spelling
-        state["pending"] = [[i, when, given, x["features"]] for i, when, given, x in state["pending"]]
-    parts = [key for key in states[0] if states[0][key] != states[1][key]]
-    return parts + [name for name in tensors_a if tensors_a[name].tobytes() != tensors_b[name].tobytes()]

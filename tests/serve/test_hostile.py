@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from rosenblatt.model.linear import Model
+from rosenblatt.serve import groups as groups_module
 from rosenblatt.serve import service as service_module
 from rosenblatt.serve.events import Event, Limits
 from rosenblatt.serve.learner import Served
@@ -52,7 +54,7 @@ def test_deeply_nested_json_neither_breaks_a_batch_nor_the_store(tmp_path):
         status, _ = server.post("/v1/models/m/predict", body, kind="application/x-ndjson")
         assert status in (200, 422)
         for kind, text in (("predict", b'{"features":%s}'), ("learn", b'{"features":{"x":1},"label":%s}')):
-            for depth in (DEEP, b"[" * 1000 + b'"' + b" " * 3000 + b'"' + b"]" * 1000):
+            for depth in (DEEP, b"[" * 1000 + b'"' + b" " * 3000 + b'"' + b"]" * 1000, b'[{"a":' + DEEP + b"}]"):
                 assert server.post(f"/v1/models/m/{kind}", text % depth)[0] == 422
         server.post("/v1/models/m/reveal", {"id": "q", "label": "a"})
         before = server.get("/v1/models/m")[1]
@@ -167,6 +169,24 @@ def test_new_classes_are_bounded_and_quick(service, model):
     assert "--max-classes" in answers[100]["error"]
 
 
+@pytest.mark.parametrize("algorithm", ["perceptron", "averaged-perceptron", "passive-aggressive", "arow"])
+def test_new_classes_do_not_copy_all_weights(algorithm, monkeypatch):
+    """Weights have columns in reserve, so all of them are copied a few times and not for each class."""
+    copies, real = [], Model._reshape
+
+    def counted(self, *arguments):
+        copies.append(1)
+        return real(self, *arguments)
+
+    served = Served(1, "m", algorithm, {}, 0.0)
+    monkeypatch.setattr(Model, "_reshape", counted)
+    for n in range(400):
+        request = {"features": {"x": 1, "y": 2}, "label": f"c{n}"}
+        served.learn([(request, b"{}")], 1.0, Limits())
+    assert len(served.classes) == 400
+    assert 2 <= len(copies) <= 20
+
+
 def test_list_features_count_for_the_limit_of_weights(service, model):
     statuses = [service.post(f"{model}/learn", {"features": [1.0] * 10_000, "label": f"c{n}"})[0] for n in range(102)]
     assert statuses == [200] * 100 + [409] * 2
@@ -199,14 +219,14 @@ def test_true_is_no_integer(service, model):
 
 
 def test_slow_readers_of_a_large_file(tmp_path):
-    with Server(f"sqlite:///{tmp_path}/log.db", "--patience", 3) as server:
+    with Server(f"sqlite:///{tmp_path}/log.db", "--patience", 3) as server, contextlib.ExitStack() as connected:
         server.post("/v1/models/m", {"algorithm": "perceptron"})
         for start in range(0, 150_000, 10_000):
             names = {f"a feature with a long name {n}": 1 for n in range(start, start + 10_000)}
             server.post("/v1/models/m/learn", {"features": names, "label": "ab"[start // 10_000 % 2]})
         size = len(server.get("/v1/models/m/model")[1])
         before = resident(server)
-        clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
+        clients = [connected.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in range(20)]
         for client in clients:
             client.sendall(b"GET /v1/models/m/model HTTP/1.1\r\nHost: localhost\r\n\r\n")
         times = []
@@ -217,8 +237,6 @@ def test_slow_readers_of_a_large_file(tmp_path):
             time.sleep(0.05)
         assert resident(server) - before < 5 * size >> 20
         assert server.get("/v1/models/m/model")[0] == 200  # a quick one
-        for client in clients:
-            client.close()
 
 
 def test_idle_connections_do_not_lock_others_out(tmp_path, monkeypatch):
@@ -281,6 +299,43 @@ def test_batches_do_not_delay_single_requests(tmp_path, monkeypatch):
     labels = [label for label, _ in applied if label != "single"]
     assert [label for label, _ in itertools.groupby(labels)] == [f"batch {k}" for k in range(6)]
     assert max(count for _, count in applied) <= 250
+
+
+def test_groups_are_small_while_there_are_single_requests(tmp_path, monkeypatch):
+    """A single request waits for two groups at most, so batches must not fill them."""
+    sizes, real = [], Store.append
+
+    def append(self, events, *arguments):
+        sizes.append(sum(len(event.payload) for event in events))
+        time.sleep(0.02)  # a disk that is slow enough for large groups
+        return real(self, events, *arguments)
+
+    monkeypatch.setattr(Store, "append", append)
+    monkeypatch.setattr(groups_module, "SINGLES_FOR", 3600.0)
+    body = b"\n".join([b'{"features":{"x":1},"label":"%s"}' % (b"long " * 30)] * 8000)
+
+    async def run():
+        store = Store(f"{tmp_path}/log.db")
+        store.prepare()
+        service = Service(store, Limits())
+        await service.start()
+        async with asyncio.timeout(60):
+            while service.state != "ready":
+                await asyncio.sleep(0.01)
+            await service.create("m", "perceptron", {})
+            for name in ("alone", "beside"):
+                sizes.clear()
+                await asyncio.gather(
+                    *(service.work_on_lines("learn", "m", LinesReader("learn", body)) for _ in range(2))
+                )
+                largest[name] = max(sizes)
+                await service.work("learn", "m", {"features": {"x": 1}, "label": "single"}, b"{}")
+        await service.close()
+
+    largest = {}
+    asyncio.run(run())
+    assert largest["alone"] > groups_module.ENOUGH
+    assert largest["beside"] < 2 * groups_module.BESIDE_SINGLES
 
 
 def test_many_listeners_of_one_client_leave_room_for_others(tmp_path):

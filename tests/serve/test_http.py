@@ -1,5 +1,6 @@
 """The HTTP interface on both stores: its promises, and errors of clients."""
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -8,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import rosenblatt
+from rosenblatt.serve.server import _Joined
 
 
 def lines(*objects):
@@ -240,3 +242,37 @@ def test_pages_of_other_origins_are_refused(server):
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
             client.sendall(f"POST /v1/models/evil HTTP/1.1\r\n{header}\r\nContent-Length: 0\r\n\r\n".encode())
             assert client.recv(12) == b"HTTP/1.1 403"
+
+
+class Recorder:
+    """A transport that remembers what is written to it."""
+
+    def __init__(self):
+        self.written = []
+
+    def write(self, data):
+        self.written.append(data)
+
+    def close(self):
+        self.written.append("close")
+
+    def is_closing(self):
+        return "close" in self.written
+
+
+def test_head_and_body_of_an_answer_are_sent_at_once():
+    async def run():
+        transport = Recorder()
+        joined = _Joined(transport, asyncio.get_running_loop())
+        joined.write(b"head")
+        joined.write(b"body")
+        assert transport.written == []
+        await asyncio.sleep(0)
+        assert transport.written == [b"headbody"]
+        joined.write(b"more")
+        joined.close()
+        assert joined.is_closing()
+        await asyncio.sleep(0)
+        assert transport.written == [b"headbody", b"more", "close"]
+
+    asyncio.run(run())

@@ -78,7 +78,9 @@ def test_ids_beyond_the_default_are_remembered_after_a_restart(tmp_path, monkeyp
         if n == 200:
             snapshot = Snapshot(1, served.sequence, container.to_bytes(*copy(served).packed()))
     store.append(events, [snapshot], [(1, "m")])
+    assert read_model(store, 1, limits, use_snapshot=False).remembered == limits.remembered
     again = read_model(store, 1, limits)
+    assert again.remembered == limits.remembered
     assert again.learn([asked({"id": "i0", "features": {"x": 1}, "label": "a"})], 3.0, limits)[1][0]["repeated"]
     assert list(again.done) == list(served.done)
     store.close()
@@ -150,6 +152,31 @@ def test_examples_of_batches_count_for_snapshots(tmp_path):
         wait_until(lambda: server.get("/v1/models/m")[1]["snapshot"] >= 5)
 
 
+def test_bytes_of_events_count_for_snapshots(tmp_path, monkeypatch):
+    """Few examples can be long, and a restart reads all of them again."""
+    from rosenblatt.serve import groups
+
+    monkeypatch.setattr(groups, "SNAPSHOT_BYTES", 100_000)
+
+    async def test():
+        store = Store(f"{tmp_path}/log.db")
+        store.prepare()
+        service = Service(store, LIMITS)
+        await service.start()
+        async with asyncio.timeout(60):
+            while service.state != "ready":
+                await asyncio.sleep(0.01)
+            await service.create("m", "perceptron", {})
+            for n in range(30):
+                features = {f"a name of a feature {k}": n for k in range(300)}
+                await service.work("learn", "m", *asked({"features": features, "label": "ab"[n % 2]}))
+            while service.models["m"].snapshot_sequence == 0:
+                await asyncio.sleep(0.01)
+        await service.close()
+
+    asyncio.run(test())
+
+
 def test_one_model_without_a_snapshot_does_not_stop_the_others(tmp_path, monkeypatch):
     from rosenblatt.serve import groups
 
@@ -175,8 +202,11 @@ def test_one_model_without_a_snapshot_does_not_stop_the_others(tmp_path, monkeyp
             while service.models["small"].snapshot_sequence == 0:
                 for name in ("large", "small"):
                     await service.work("learn", name, *asked({"features": {"x": 1}, "label": "a"}))
-        assert service.models["large"].snapshot_sequence == 0
-        await service.close()
+        await service.work("learn", "small", *asked({"features": {"x": 1}, "label": "a"}))
+        async with asyncio.timeout(20):
+            await service.close()
+        large, small = service.models["large"], service.models["small"]
+        assert (large.snapshot_sequence, small.snapshot_sequence) == (0, small.sequence)
 
     asyncio.run(test())
 
@@ -217,6 +247,49 @@ def test_a_lease_is_renewed_while_the_log_is_read(tmp_path, monkeypatch):
             await services[0].work("learn", "m", *asked({"features": {"x": 1}, "label": "a"}))
         for service in services:
             await service.close()
+
+    asyncio.run(test())
+
+
+def examples_of(service, name):
+    """Number of examples that a standby has read."""
+    try:
+        return service.find_to_read(name).examples
+    except Refused:
+        return None
+
+
+def test_an_idle_standby_reads_no_model_again(tmp_path, monkeypatch):
+    """A standby reads each model once, and then the events that follow."""
+    read, real = [], service_module.read_model
+
+    def counted(store, number, *arguments, **options):
+        read.append(number)
+        return real(store, number, *arguments, **options)
+
+    async def test():
+        services = []
+        for _ in range(2):
+            store = Store(f"{tmp_path}/log.db")
+            store.prepare()
+            services.append(Service(store, LIMITS))
+        leader, standby = services
+        async with asyncio.timeout(60):
+            await leader.start()
+            while leader.state != "ready":
+                await asyncio.sleep(0.01)
+            for name in ("a", "b"):
+                await leader.create(name, "perceptron", {})
+            monkeypatch.setattr(service_module, "read_model", counted)
+            monkeypatch.setattr(service_module, "FOLLOW", 0.01)
+            await standby.start()
+            for n in range(1, 4):
+                await leader.work("learn", "a", *asked({"features": {"x": 1}, "label": "a"}))
+                while standby.state != "standby" or examples_of(standby, "a") != n:
+                    await asyncio.sleep(0.01)
+            assert sorted(read) == [1, 2]
+        await standby.close()
+        await leader.close()
 
     asyncio.run(test())
 

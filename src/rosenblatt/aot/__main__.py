@@ -1,30 +1,65 @@
-"""``python -m rosenblatt.aot``: make the library in the cache folder, or at the path given."""
+"""``python -m rosenblatt.aot``: make the library in the cache folder, or at the path given.
 
+With ``--background`` it is made at low priority by a process of its own, and this one ends at once; see `engine.native`.
+"""
+
+import contextlib
+import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from rosenblatt.aot.build import CannotBuild, build, this_platform
-from rosenblatt.engine.native import cached_file
+from rosenblatt.aot.build import CannotBuild, build, find_linker, is_quick, this_platform
+from rosenblatt.engine.cache import base_folder, building_lock, only_one
+from rosenblatt.engine.native import FAILURE, cached_file, start_building
 
 
 def main() -> int:
     """Make the library unless it exists; the exit code is 0 if it is there."""
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else cached_file()
-    if target.exists() and len(sys.argv) == 1:
+    arguments = sys.argv[1:]
+    if arguments == ["--background"]:
+        if line := start_building():
+            print(line, file=sys.stderr)
         return 0
+    behind = arguments == ["--behind"]
+    target = Path(arguments[0]) if arguments and not behind else cached_file()
+    if target.exists() and (behind or not arguments):
+        return 0
+    if behind and hasattr(os, "nice"):
+        os.nice(19)
     try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=target.parent):  # before anything is compiled
-            pass
-        build(target, *this_platform())
+        make(target, behind)
     except (CannotBuild, OSError) as error:
+        if behind:
+            with contextlib.suppress(OSError):
+                target.with_name(FAILURE).write_text(f"{error}\n", encoding="utf-8")
         print(
             f"rosenblatt: no library was made; functions are compiled when they are first called. {error}",
             file=sys.stderr,
         )
         return 1
     return 0
+
+
+def make(target: Path, behind: bool) -> None:
+    """Make the library in a file. Only one process of a user at a time compiles for minutes."""
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=target.parent):  # before anything is compiled
+        pass
+    find_linker(*this_platform())
+    folder = base_folder() / "parts"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if is_quick(folder, *this_platform()):
+        build(target, *this_platform(), kept=folder)
+        return
+    with only_one(building_lock(), wait=not behind) as first:
+        if not first or (target.exists() and target == cached_file()):
+            return
+        for left in [*folder.glob(".*"), *target.parent.glob(".*.tmp")]:  # by a process that was killed
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
+        build(target, *this_platform(), kept=folder, workers=1 if behind else None, scratch=folder)
+        target.with_name(FAILURE).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,14 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from rosenblatt.aot import parts
 from rosenblatt.aot.signatures import catalogue, key, numbers, parse
 from rosenblatt.engine.cache import SOURCES
 from rosenblatt.engine.entries import ENTRIES, KINDS
@@ -25,6 +27,10 @@ HERE = Path(__file__).parent
 
 LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3"), "aarch64": ("aarch64",)}
 """Levels of processors in the library of an architecture, from the lowest to the highest."""
+
+
+ALONE = ("dual", "separation", "sequences", "text")
+"""Modules and packages of the engine whose functions are a group of their own."""
 
 
 class CannotBuild(Exception):  # noqa: N818 - users see the message only
@@ -46,7 +52,8 @@ def groups() -> list[tuple[str, list[tuple[str, str, str]]]]:
             kind = name.partition("_")[0]
             # Weight vectors and matrices of a kind share little code, so they can be compiled side by side.
             many = "many" if kind in KINDS and re.match(r"q [df]2", signature) else "one"
-            group = f"{kind} {many}" if kind in KINDS else "others"
+            home = ENTRIES[name][0].partition(".")[0]
+            group = f"{kind} {many}" if kind in KINDS else home if home in ALONE else "others"
             made.setdefault(group, []).append((f"rb_{name}_{number}", name, signature))
     made.setdefault("steps", [])
     return sorted(made.items(), key=lambda item: ("many" not in item[0], item[0] == "steps", -len(item[1])))
@@ -74,7 +81,34 @@ def back_end(bitcode: bytes, level: str, system: str, path: Path) -> Path:
     return path
 
 
-def build(target: Path, system: str, architecture: str, say: bool = True) -> Path:
+def is_quick(kept: Path, system: str, architecture: str) -> bool:
+    """Whether earlier builds have left everything but the step functions, which compile in seconds."""
+    levels = LEVELS.get(architecture, ())
+    places = [parts.folder_of(kept, group, wanted, system, levels) for group, wanted in groups()]
+    return all(place is None or parts.load(place) is not None for place in places)
+
+
+def end_with_parent() -> None:
+    """End this process when the process that started it has ended, also if that was killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def build(
+    target: Path,
+    system: str,
+    architecture: str,
+    say: bool = True,
+    kept: Path | None = None,
+    workers: int | None = None,
+    scratch: Path | None = None,
+) -> Path:
     """Make the library in a file; it is replaced at once when complete.
 
     Parameters
@@ -85,6 +119,12 @@ def build(target: Path, system: str, architecture: str, say: bool = True) -> Pat
         What the library is for.
     say : bool, default=True
         Whether to report the progress on standard error.
+    kept : Path, default=None
+        The folder in which parts are kept for later builds; None compiles everything.
+    workers : int, default=None
+        Number of processes that compile; None for one on each core.
+    scratch : Path, default=None
+        The folder of temporary files; None for that of the system.
     """
     linker = find_linker(system, architecture)
     levels = LEVELS[architecture]
@@ -96,26 +136,42 @@ def build(target: Path, system: str, architecture: str, say: bool = True) -> Pat
     before = {name: os.environ.get(name) for name in compiler}
     os.environ.update(compiler)
     context = multiprocessing.get_context("spawn")
-    workers = min(len(groups()), os.cpu_count() or 1)
+    workers = min(len(groups()), workers or os.cpu_count() or 1)
     try:
         with (
-            tempfile.TemporaryDirectory(prefix="rosenblatt-build-") as folder,
-            concurrent.futures.ProcessPoolExecutor(workers, context, max_tasks_per_child=1) as pool,
+            tempfile.TemporaryDirectory(prefix=".rosenblatt-build-", dir=scratch) as folder,
+            concurrent.futures.ProcessPoolExecutor(workers, context, end_with_parent, max_tasks_per_child=1) as pool,
         ):
-            parts = {pool.submit(front_end, group, wanted): group for group, wanted in groups()}
             symbols: dict[str, str] = {}
-            objects = []
-            for part in concurrent.futures.as_completed(parts):
+            objects: list[Path] = []
+            compiling, optimizing = {}, []
+            for group, wanted in groups():
+                place = kept and parts.folder_of(kept, group, wanted, system, levels)
+                names = [f"{group} {level}.o".replace(" ", "_") for level in levels]
+                found = parts.load(place)
+                if place and found is not None:
+                    symbols |= found
+                    objects += [place / name for name in names]
+                else:
+                    compiling[pool.submit(front_end, group, wanted)] = place, [Path(folder, name) for name in names]
+            for part in concurrent.futures.as_completed(compiling):
+                place, paths = compiling[part]
                 bitcode, found = part.result()
                 symbols |= found
-                for level in levels:
-                    path = Path(folder, f"{parts[part]} {level}.o".replace(" ", "_"))
-                    objects.append(pool.submit(back_end, bitcode, level, system, path))
+                tasks = [
+                    pool.submit(back_end, bitcode, level, system, path)
+                    for level, path in zip(levels, paths, strict=True)
+                ]
+                optimizing.append((place, found, tasks))
                 if say:
                     print(f"rosenblatt: {len(symbols)} functions, {time.monotonic() - started:.0f} s", file=sys.stderr)
+            for place, found, tasks in optimizing:
+                finished = [task.result() for task in tasks]
+                objects += finished
+                parts.save(place, found, finished)
             Path(folder, "table.h").write_text(table(symbols, levels), encoding="ascii")
             made = Path(folder, "made")
-            link(linker, folder, [str(each.result()) for each in objects], made, system)
+            link(linker, folder, [str(path) for path in objects], made, system)
             if system == "linux":
                 made.write_bytes(made.read_bytes() + seal(made.read_bytes()))
             if (system, architecture) == this_platform():
@@ -217,6 +273,7 @@ ZIG = {
     ("linux", "aarch64"): "aarch64-linux-gnu.2.17",
     ("macos", "x86_64"): "x86_64-macos.11.0",
     ("macos", "aarch64"): "aarch64-macos.11.0",
+    ("windows", "x86_64"): "x86_64-windows-gnu",
 }
 """Targets of Zig's C compiler, which links for old versions of the C library, and for other systems."""
 
@@ -251,9 +308,46 @@ def link(linker: list[str], folder: str, objects: list[str], target: Path, syste
     headers = sysconfig.get_path("include")
     if not Path(headers, "Python.h").exists():
         raise CannotBuild(f"To build the library, the headers of Python are needed; {headers} has no Python.h")
-    undefined = ["-undefined", "dynamic_lookup"] if system == "macos" else ["-Wl,--gc-sections", "-s"]
-    command = [*linker, "-O2", "-std=c11", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{headers}", f"-I{folder}"]
-    command += [str(HERE / "caller.c"), str(HERE / "runtime.c"), *objects, "-o", str(target), *undefined, "-lm"]
+    command = [*linker, "-O2", "-std=c11", "-shared", "-fvisibility=hidden", f"-I{headers}", f"-I{folder}"]
+    command += [str(HERE / "caller.c"), str(HERE / "runtime.c"), *objects, "-o", str(target)]
+    if system == "windows":
+        command += _windows_options(linker, folder)
+    elif system == "macos":
+        command += ["-fPIC", "-undefined", "dynamic_lookup", "-lm"]
+    else:
+        command += ["-fPIC", "-Wl,--gc-sections", "-s", "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CannotBuild(f"The linker failed: {done.stderr.strip()[-2000:]}")
+
+
+def _windows_options(linker: list[str], folder: str) -> list[str]:
+    """Options for Windows, where an extension module is linked with the list of functions of Python's stable ABI.
+
+    The headers of another system are used; the sizes of types, which they take from a generated file, are given here.
+    """
+    imports = str(Path(folder, "python3.a"))
+    command = [
+        *linker[: linker.index("cc")],
+        "dlltool",
+        "-m",
+        "i386:x86-64",
+        "-d",
+        str(HERE / "python3.def"),
+        "-l",
+        imports,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotBuild(f"The list of Python's functions could not be linked: {done.stderr.strip()[-2000:]}")
+    sizes = {"VOID_P": 8, "LONG": 4, "LONG_LONG": 8, "SIZE_T": 8, "INT": 4, "SHORT": 2, "WCHAR_T": 2}
+    options = [f"-DSIZEOF_{name}={size}" for name, size in sizes.items()]
+    options += [
+        "-DPy_PYCONFIG_H",
+        "-DMS_WINDOWS",
+        "-DMS_WIN64",
+        "-DALIGNOF_SIZE_T=8",
+        "-DHAVE_DECLSPEC_DLL",
+        "-DPy_ENABLE_SHARED",
+    ]
+    return [*options, imports, "-Wl,--gc-sections", "-s"]

@@ -7,7 +7,6 @@ Import this module before anything has been compiled: it makes Numba stop before
 of processors.
 """
 
-import inspect
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -130,7 +129,7 @@ class Module:
 
     def add_step(self, symbol: str, step: Callable[..., Any]) -> None:
         """Add a step function as the loops call it: ``double f(double, double, double *)``, or with two results."""
-        names = tuple(inspect.signature(step).parameters)
+        names = steps.given_names(step)
         parts = dict(steps.definitions(step))
         text = "from numba import njit\n" + "".join(f"{line}\n" for part, line in parts.values() if part == "import")
         text += f"OPTIONS = {OPTIONS!r}\n" + "\n\n".join(line for part, line in parts.values() if part == "function")
@@ -241,7 +240,7 @@ def built_in_steps() -> dict[str, Callable[..., Any]]:
 
     without_sklearn()
     found = {}
-    for name in sorted(set(learners.classes().values())):
+    for name in sorted({*learners.classes().values(), *learners.regressors().values()}):
         module = f"rosenblatt.learners.{name}"
         specification = find_spec(module)
         assert specification is not None

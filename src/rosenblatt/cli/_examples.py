@@ -5,7 +5,7 @@ of the reader, which costs nothing.
 """
 
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -37,8 +37,22 @@ def refuse_fractions(labels: Iterable[Any]) -> None:
     if fractions:
         raise Usage(
             f"A label must be the name or the number of a class; got {len(fractions):,} different fractions, such as "
-            f"{fractions[0]}. A quantity cannot be learned: name another column with --label, or write the label as ranges."
+            f"{fractions[0]}. If it is a quantity to predict, give --regression; else name another column with --label."
         )
+
+
+def class_factors(weights: Mapping[Any, float], classes: Sequence[Any], complete: bool) -> Floats:
+    """The weight of each class, 1 for one that is not named; with `complete` every name must be that of a class."""
+    by_text = {str(name): float(weight) for name, weight in weights.items()}
+    strange = [name for name in by_text if name not in map(str, classes)]
+    if strange and complete:
+        from rosenblatt.data.tables import did_you_mean
+
+        raise Usage(
+            f"class_weight must name classes ({', '.join(map(str, classes[:10]))}); got {strange[0]!r}. "
+            f"{did_you_mean(strange[0], map(str, classes))}"
+        )
+    return np.array([by_text.get(str(label), 1.0) for label in classes])
 
 
 class _Waiting(KeyboardInterrupt):
@@ -197,7 +211,7 @@ class Examples:
             counts = np.bincount(codes[codes >= 0], minlength=len(classes))
             factors = float(counts.sum()) / (len(classes) * np.maximum(1, counts))
         else:
-            factors = np.array([float(self.class_weight.get(label, 1.0)) for label in classes])
+            factors = class_factors(self.class_weight, classes, whole)
         own = factors[codes]
         return own * weights if weights.size else own
 

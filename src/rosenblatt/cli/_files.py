@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import click
 
-from rosenblatt.cli._errors import Usage, writing
+from rosenblatt.cli._errors import Usage, warn, writing
 
 
 def load_model(path: str, taggers: bool = False) -> Any:
@@ -52,28 +52,39 @@ def open_data(
     format: str | None = None,  # noqa: A002
     threads: int | None = None,
     keep: Sequence[str] = (),
+    on_bad_rows: str = "stop",
 ) -> Any:
     """Open files with the features of a model; other features in them are ignored. `keep` names columns to give as they are."""
     encoder = estimator.encoder_
     encoder.freeze()
-    return open_stream(paths, format=format, encoder=encoder, labelled=labelled, threads=threads, keep=keep)
+    return open_stream(
+        paths, format=format, encoder=encoder, labelled=labelled, threads=threads, keep=keep, on_bad_rows=on_bad_rows,
+    )  # fmt: skip
 
 
 def read_all(paths: Sequence[str], options: dict[str, Any]) -> tuple[Any, Any, list[str]]:
-    """Read whole files as X, y and feature names; examples without a label are left out.
+    """Read whole files as X, y and feature names; examples without a label are left out. y may hold real targets.
 
     As with `rosenblatt.read`, the features of svmlight text count from 1 if column 0 is never used.
     """
     import numpy as np
 
     from rosenblatt.cli._examples import Examples
-    from rosenblatt.learners.perceptron import Perceptron
+    from rosenblatt.cli._targets import TargetExamples
+    from rosenblatt.learners import find
+    from rosenblatt.training.loop import TargetBlock
 
     stream = open_stream(paths, **{"ahead": math.inf, **options})
-    model = Perceptron()._new_model(0, np.float64)
-    examples = Examples(stream, model, limit=1 << 62)
+    regression = stream.encoder.regression
+    model = find("AROWRegressor" if regression else "Perceptron")()._new_model(0, np.float64)
+    examples = (
+        TargetExamples(stream, model, scale=False, limit=1 << 62)
+        if regression
+        else Examples(stream, model, limit=1 << 62)
+    )
     block = next(iter(examples.blocks()))
-    kept = np.flatnonzero(block.codes >= 0)
+    warn_of_bad_rows(stream)
+    kept = np.flatnonzero(block.labelled)
     if kept.size == 0:
         raise Usage(f"{', '.join(paths)}: there is no labelled example in it. Check --label and --format.")
     X, names = block.table.take(kept), stream.encoder.names()
@@ -81,7 +92,17 @@ def read_all(paths: Sequence[str], options: dict[str, Any]) -> tuple[Any, Any, l
         names = [f"x{name}" for name in names]
         if options["one_based"] is None and names and not X[:, [0]].nnz:
             X, names = X[:, 1:], names[1:]
-    return X, np.array(model.classes)[block.codes[kept]], names
+    return (
+        X,
+        block.targets[kept] if isinstance(block, TargetBlock) else np.array(model.classes)[block.codes[kept]],
+        names,
+    )
+
+
+def warn_of_bad_rows(stream: Any) -> None:
+    """Say how many rows were left out."""
+    if message := stream.bad_rows.describe():
+        warn(message)
 
 
 def save_model(estimator: Any, path: str) -> None:

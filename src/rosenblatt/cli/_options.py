@@ -1,7 +1,7 @@
 """Options that several commands share, and their conversion to arguments."""
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -29,6 +29,10 @@ def command(name: str | None = None, **attributes: Any) -> Callable[[Callable[..
     return decorate
 
 
+ALGORITHM, SETTINGS = "passive-aggressive", {"readout": "average"}
+"""The learner of `train` if none is named, and its settings."""
+
+
 def _algorithms(incomplete: str) -> list[str]:
     return [name for name in names() if name.startswith(incomplete)]
 
@@ -51,7 +55,22 @@ algorithm = click.option(
     "-a",
     metavar="NAME",
     shell_complete=lambda context, parameter, incomplete: _algorithms(incomplete),
-    help=f"The learner: {', '.join(names())}. A unique beginning of the name is enough.",
+    help=f"The learner: {', '.join(names())}. A unique beginning of the name is enough. In train, auto compares "
+    "all on a part of the data and takes the best.",
+)
+regression = click.option(
+    "--regression",
+    is_flag=True,
+    help="The label is a number to predict, and not a class: learn it with arow-regressor, or with --algorithm "
+    "passive-aggressive.",
+)
+multilabel = click.option(
+    "--multilabel",
+    is_flag=True,
+    help="An example may have several labels: a list in JSON lines, or texts between separators. Each label gets a learner.",
+)
+separator = click.option(
+    "--separator", metavar="TEXT", help="With --multilabel: what separates the labels in a field. Default: a comma."
 )
 cluster = click.option(
     "--dask",
@@ -99,7 +118,8 @@ types = click.option(
     "--types",
     metavar="COLUMN=TYPE",
     multiple=True,
-    help="The type of a column: number, category, words or ignore; separate several by commas. Default: detected.",
+    help="The type of a column: number, category, words, date or ignore; separate several by commas. date:dmy and date:mdy give "
+    "the order of day and month. Default: detected.",
 )
 interactions = click.option(
     "--interactions",
@@ -123,17 +143,60 @@ weight = click.option(
     metavar="COLUMN",
     help="The column with the weight of each example, a number of at least 0. It is no feature.",
 )
+
+
+class _Range(click.ParamType):  # type: ignore[type-arg]
+    """A number N, which stands for `least` to N, or two as in 2-3."""
+
+    name = "N|A-B"
+
+    def __init__(self, what: str, none: bool = False) -> None:
+        self.what, self.none = what, none
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return int(value[0]), int(value[1])
+        first, minus, last = str(value).partition("-")
+        if first.strip().isdecimal() and (last.strip().isdecimal() or not minus):
+            pair = (int(first), int(last)) if minus else (min(1, int(first)), int(first))
+            if 1 <= pair[0] <= pair[1] <= 10 or (self.none and pair == (0, 0)):
+                return pair
+        none = ", or 0 for none" if self.none else ""
+        return self.fail(
+            f"must be a number of {self.what} between 1 and 10, or two as in 2-3{none}; got {value!r}.", param, ctx
+        )
+
+
 words = click.option(
     "--words",
-    type=click.Choice(["log", "counts"]),
-    help="The values of words: 1 + log of how often each occurs, all words of an example scaled to length 1; or how often each "
-    "occurs. Default: log.",
+    type=click.Choice(["log", "counts", "tfidf"]),
+    help="The values of words: log is 1 + log of how often each occurs, all words of an example scaled to length 1; tfidf first "
+    "multiplies these by a factor that is larger for words in few examples; counts is how often each occurs. In svmlight and VW "
+    "text, all features are words. Default: log for columns of tables, counts for svmlight and VW text.",
+)
+ngrams = click.option(
+    "--ngrams",
+    type=_Range("words", none=True),
+    help="Phrases in columns of words: 2 uses single words and pairs of consecutive words, 2-3 pairs and triples, 0 no words. "
+    "Default: 1.",
+)
+char_ngrams = click.option(
+    "--char-ngrams",
+    type=_Range("characters"),
+    help="Also use the sequences of so many characters within each word of columns of words: 3-5, or 3 for 1 to 3. They help "
+    "with wrong spellings, endings and short texts.",
 )
 one_based = click.option(
     "--one-based/--zero-based",
     default=None,
     help="Whether the features of an svmlight file count from 1 or 0. Default: trace, certify and compare, which read whole "
     "files, count from 1 if no 0 is used; train and stream keep the numbers of the file.",
+)
+on_bad_rows = click.option(
+    "--on-bad-rows",
+    type=click.Choice(["stop", "skip"]),
+    default="stop",
+    help="What to do with a row that cannot be read: stop with an error, or leave it out and count it.",
 )
 positive = click.option(
     "--positive",
@@ -154,7 +217,8 @@ settings = click.option(
     "settings",
     metavar="NAME=VALUE",
     multiple=True,
-    help="A parameter of the learner, such as C=0.1 or multiclass=ovr; can be given several times. `--set help` lists them.",
+    help="A parameter of the learner, such as C=0.1 or class_weight=spam:5,ham:1; can be given several times. "
+    "`--set help` lists them.",
 )
 as_json = click.option("--json", is_flag=True, help="Print the result as JSON.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
@@ -169,24 +233,20 @@ def check_cluster(dask: str | None, shards: int | None, mixing: str | None) -> N
             )
 
 
-def _learner(name: str) -> type[Any]:
-    """The class of a learner of rows, or the tagger."""
-    if name == "sequence-perceptron":
-        from rosenblatt.learners.sequence_perceptron import SequencePerceptron
-
-        return SequencePerceptron
+def _learner(name: str, regression: bool = False) -> type[Any]:
+    """The class of a learner of rows or of sequences."""
     from rosenblatt.learners import find
 
-    return find(name)
+    return find(name, regression=regression, sequences=True)
 
 
-def parsed_settings(settings: Sequence[str], algorithm: str | None = None) -> dict[str, Any]:
+def parsed_settings(settings: Sequence[str], algorithm: str | None = None, regression: bool = False) -> dict[str, Any]:
     """Parse settings such as ``["C=0.1", "multiclass=ovr"]``; numbers, True, False and None are converted.
 
     If ``"help"`` is among them, print the parameters of the algorithm and stop.
     """
     if "help" in settings and algorithm is not None:
-        click.echo((_learner(algorithm).__doc__ or "").partition("----------\n")[2].partition("\n\n")[0])
+        click.echo((_learner(algorithm, regression).__doc__ or "").partition("----------\n")[2].partition("\n\n")[0])
         raise click.exceptions.Exit
     parameters: dict[str, Any] = {}
     for setting in settings:
@@ -209,6 +269,21 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def parsed_class_weight(text: str) -> dict[Any, float]:
+    """Parse weights of classes such as ``"spam:5,ham:1"``; names that are numbers are converted."""
+    weights = {}
+    for part in text.split(","):
+        name, colon, number = part.rpartition(":")
+        weight = _value(number.strip())
+        if not colon or not name.strip() or type(weight) not in (int, float) or not 0 <= weight < float("inf"):
+            raise Usage(
+                f"--set class_weight must be balanced, None, or weights of at least 0 such as spam:5,ham:1; got {text!r}. A "
+                "class that is not named has the weight 1."
+            )
+        weights[_value(name.strip())] = float(weight)
+    return weights
 
 
 def parsed_classes(text: str | None, labels: Iterable[Any]) -> list[Any] | None:
@@ -234,7 +309,8 @@ def parsed_types(types: Sequence[str]) -> dict[str, str]:
         column, equals, kind = part.rpartition("=")
         if not equals or not column:
             raise Usage(
-                f"--types takes COLUMN=TYPE, such as age=number; got {part!r}. Types are number, category, words and ignore."
+                f"--types takes COLUMN=TYPE, such as age=number; got {part!r}. Types are number, category, words, date "
+                "and ignore."
             )
         parsed[column.strip()] = kind.strip()
     return parsed
@@ -242,6 +318,19 @@ def parsed_types(types: Sequence[str]) -> dict[str, str]:
 
 def _parts(texts: Sequence[str]) -> list[str]:
     return [part.strip() for text in texts for part in text.split(",") if part.strip()]
+
+
+def text_options(
+    words: str | None, ngrams: tuple[int, int] | None, char_ngrams: tuple[int, int] | None
+) -> dict[str, Any]:
+    """Convert the options for columns of words to those of `open_stream`."""
+    return {"word_weights": words, "ngrams": ngrams or (1, 1), "char_ngrams": char_ngrams}
+
+
+def given_text_options(options: Mapping[str, Any]) -> list[str]:
+    """The options for columns of words that differ from their defaults, from the result of `text_options`."""
+    given = {"--words": "word_weights", "--ngrams": "ngrams", "--char-ngrams": "char_ngrams"}
+    return [name for name, key in given.items() if options[key] not in (None, (1, 1))]
 
 
 def stream_options(

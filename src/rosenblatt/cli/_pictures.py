@@ -6,6 +6,7 @@ import numpy as np
 
 from rosenblatt.model.calibration import Judgement
 from rosenblatt.training.evaluation import Evaluation, precision_recall, roc_curve
+from rosenblatt.training.regression import Errors
 
 INK, RED, BLUE = "#222222", "#b3413a", "#2f6690"
 
@@ -98,6 +99,38 @@ def _share(epoch: dict[str, Any], mistakes: str, examples: str) -> float:
     return 100.0 * float(epoch[mistakes]) / float(epoch[examples] or 1)
 
 
+def targets_figure(result: Errors) -> Any:
+    """Draw the predicted number of each example against the true one; of many examples, every n-th."""
+    figure, axes = _figure(4.6, 4.2)
+    step = -(-result.examples // 2000)
+    truth, guess = result.targets[::step], result.predictions[::step]
+    low, high = float(truth.min()), float(truth.max())
+    axes.plot([low, high], [low, high], color="#bbbbbb", linewidth=1, linestyle=":")
+    axes.scatter(truth, guess, color=BLUE, s=8, alpha=0.5, linewidths=0)
+    axes.set(xlabel="target", ylabel="prediction", title="predictions; on the dotted line they are right")
+    return figure
+
+
+def errors_figure(result: Errors) -> Any:
+    """Draw how often errors of each size occur."""
+    figure, axes = _figure(4.6, 4.2)
+    errors = result.predictions - result.targets
+    low, high = np.quantile(errors, [0.005, 0.995])
+    axes.hist(errors, bins=40, range=(float(low), float(max(high, np.nextafter(low, np.inf)))), color=BLUE)
+    axes.axvline(0.0, color=INK, linewidth=1)
+    axes.set(xlabel="prediction - target, without the 1% of largest size", ylabel="examples", title="errors")
+    return figure
+
+
+def progress_figure(epochs: list[dict[str, Any]]) -> Any:
+    """Draw R² on held-out examples after each epoch."""
+    figure, axes = _figure(4.6, 3.4)
+    axes.plot(range(1, len(epochs) + 1), [epoch["held_out_r2"] for epoch in epochs], color=BLUE, marker="o")
+    axes.set(xlabel="epoch", ylabel="R² on held-out examples")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    return figure
+
+
 def confusion_figure(result: Evaluation) -> Any:
     """Draw the confusion matrix; colours show the shares within each row."""
     count = len(result.labels)
@@ -132,5 +165,6 @@ def features_figure(label: str, features: list[list[Any]]) -> Any:
     axes.barh(places, [weight for _, weight in features], color=BLUE, height=0.7)
     axes.set_yticks(places, [name.replace("$", r"\$") for name in names], fontsize=8)
     axes.invert_yaxis()
+    axes.locator_params(axis="x", nbins=5)
     axes.set_title(f"for {label}".replace("$", r"\$"), loc="left", fontsize=10)
     return figure

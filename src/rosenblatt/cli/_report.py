@@ -12,10 +12,11 @@ import numpy as np
 from rosenblatt.cli import _pictures
 from rosenblatt.cli._errors import writing
 from rosenblatt.cli._session import Session
+from rosenblatt.cli._targets import shown
 from rosenblatt.cli.inspect import strongest
 from rosenblatt.model.scores import predicted_classes
 from rosenblatt.training.evaluation import Evaluation, evaluate_stream
-from rosenblatt.training.schedule import held_out
+from rosenblatt.training.regression import Errors, evaluate_targets
 
 CHEAP = 2_000_000
 """Largest number of non-zero values for which the certificate is computed."""
@@ -32,12 +33,16 @@ pre { background: #f6f6f4; padding: .7rem; overflow-x: auto; }
 
 
 def write_report(
-    path: str, session: Session, facts: dict[str, Any], test: Evaluation | None, test_data: str | None
+    path: str, session: Session, facts: dict[str, Any], test: Evaluation | Errors | None, test_data: str | None
 ) -> None:
     """Write the page, completely or not at all."""
     from rosenblatt.model_file.atomic import replacing
 
-    page = _page(session, facts, test, test_data)
+    if isinstance(test, Errors) or session.regression:
+        assert not isinstance(test, Evaluation)
+        page = _regression_page(session, facts, test, test_data)
+    else:
+        page = _page(session, facts, test, test_data)
     with writing(path), replacing(path) as draft:
         Path(draft).write_text(page, encoding="utf-8")
 
@@ -49,9 +54,7 @@ def _page(session: Session, facts: dict[str, Any], test: Evaluation | None, test
     if result is not None and not where:
         where = f"the {result.examples:,} held-out examples" if held else "the training data"
     parts = [
-        "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>",
-        f"<title>{_text(title)}</title><style>{STYLE}</style><h1>{_text(title)}</h1>",
-        f"<p class='small'>Written by rosenblatt for the model {_text(facts['model'])}.{_no_pictures()}</p>",
+        _opening(title, facts),
         _summary(facts, result, where),
         _learning(session, facts),
     ]
@@ -62,6 +65,48 @@ def _page(session: Session, facts: dict[str, Any], test: Evaluation | None, test
         parts.append(_features(session.estimator))
     parts += [_certificate(session), _settings(session)]
     return "\n".join(parts) + "</html>\n"
+
+
+def _regression_page(session: Session, facts: dict[str, Any], test: Errors | None, test_data: str | None) -> str:
+    """The page of a regression."""
+    title = f"{facts['algorithm']} on {', '.join(Path(name).name for name in facts['data'])}"
+    held = facts.get("held_out_r2") is not None
+    result, where = test, f"the test file {test_data}"
+    if result is None and session.stream.bytes_total is not None and session.history.stopped != "interrupted":
+        session.estimator.encoder_.freeze()
+        judge = (session.judge if held else None) or session.estimator
+        result = evaluate_targets(judge, session.stream, chosen=session.held if held else None)
+        where = f"the {result.examples:,} held-out examples" if held else "the training data"
+    summary = _text(shown(facts, None))
+    parts = [_opening(title, facts), f"<pre>{summary}</pre>"]
+    if result is not None and result.examples:
+        share = "" if result.r2 is None else f"<p><span class='big'>R² {result.r2:.4f}</span> on {_text(where)}</p>"
+        pictures = _picture(_pictures.targets_figure, result) + _picture(_pictures.errors_figure, result)
+        parts.insert(1, share)
+        parts.append(
+            f"<h2>Errors on {_text(where)}</h2><div class='side'>{pictures}</div><pre>{_text(result.to_text())}</pre>"
+        )
+    if held:
+        parts.append(f"<h2>Training</h2>{_picture(_pictures.progress_figure, facts['epochs'])}")
+    if (block := session.whole) is not None:
+        model, estimator = session.estimator.model_, session.estimator
+        rows = np.flatnonzero(block.labelled)[: 2 * EACH].tolist()
+        found = "".join(
+            f"<div><h3>example {row + 1:,}, target {block.codes.view(np.float64)[row]:.6g}</h3>"
+            f"<pre>{_text(estimator._explain_row(model, block.table, row, None).to_text(8))}</pre></div>"
+            for row in rows
+        )
+        parts.append(f"<h2>Reasons of some predictions</h2><div class='side'>{found}</div>")
+    return "\n".join([*parts, _features(session.estimator), _settings(session)]) + "</html>\n"
+
+
+def _opening(title: str, facts: dict[str, Any]) -> str:
+    """The beginning of a page."""
+    return (
+        "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+        f"<title>{_text(title)}</title><style>{STYLE}</style><h1>{_text(title)}</h1>"
+        f"<p class='small'>Written by rosenblatt for the model {_text(facts['model'])}.{_no_pictures()}</p>"
+    )
 
 
 def _text(value: Any) -> str:
@@ -75,10 +120,7 @@ def _on_own_data(session: Session, held: bool) -> Evaluation | None:
     session.estimator.encoder_.freeze()
     if not held:
         return evaluate_stream(session.estimator, session.stream)
-    share, seed = session.schedule.holdout, session.schedule.seed
-    return evaluate_stream(
-        session.estimator, session.stream, chosen=lambda first, count: held_out(first, count, share, seed)
-    )
+    return evaluate_stream(session.judge or session.estimator, session.stream, chosen=session.held)
 
 
 def _summary(facts: dict[str, Any], result: Evaluation | None, where: str) -> str:
@@ -92,13 +134,17 @@ def _summary(facts: dict[str, Any], result: Evaluation | None, where: str) -> st
     if "training_accuracy" in facts:
         rows.append(("Training data", f"{facts['training_accuracy']:.2%} correct, with the saved model"))
     if facts.get("held_out_accuracy") is not None:
-        best = f" (epoch {facts['best_epoch']})"
-        rows.append(
-            (
-                "Held out",
-                f"{facts['held_out_accuracy']:.2%} correct on examples not used for training, with the saved model{best}",
-            )
-        )
+        how = "before the model learned all examples" if facts["relearned"] else "with the saved model"
+        text = f"{facts['held_out_accuracy']:.2%} correct on examples set aside, {how} (epoch {facts['best_epoch']})"
+        rows.append(("Held out", text))
+    if (cross := facts.get("cross_validation")) is not None:
+        parts = f"{len(cross['folds'])} parts, each predicted by a model of the others"
+        parts = f"{cross['mean']:.2%} ± {cross['spread']:.2%} correct in {parts}"
+        rows.append(("Cross-validation", parts))
+    if (chosen := facts.get("chosen")) is not None:
+        rows.append(("Learner", f"{chosen['name']}, chosen on {chosen['examples']:,} examples"))
+    if facts.get("bad_rows"):
+        rows.append(("Bad rows", f"{facts['bad_rows']:,}, left out"))
     table = "".join(f"<tr><th>{name}</th><td>{_text(value)}</td></tr>" for name, value in rows)
     big = "" if result is None else f"<p><span class='big'>{result.accuracy:.2%}</span> correct on {_text(where)}</p>"
     return f"{big}<table>{table}</table>"
@@ -146,11 +192,10 @@ EACH = 3
 
 def _reasons(session: Session, held: bool) -> str:
     """The features that moved the scores of some right and some wrong predictions, of examples in memory."""
-    block, estimator = session.whole, session.estimator
+    block, estimator = session.whole, (session.judge if held else None) or session.estimator
     if block is None or not hasattr(estimator, "explain") or estimator.model_.readout in ("vote", "committee"):
         return ""
-    model, schedule = estimator.model_, session.schedule
-    out = held_out(0, block.codes.size, schedule.holdout, schedule.seed)
+    model, out = estimator.model_, session.held(0, block.codes.size)
     rows = np.flatnonzero((block.codes >= 0) & out if held else block.codes >= 0)[:10_000]
     guesses = predicted_classes(model.scores(block.table.some(rows)), len(model.classes))
     parts = []
@@ -172,7 +217,8 @@ def _features(estimator: Any) -> str:
         for label, features in list(found.items())[:12]
         if features
     )
-    return f"<h2>Largest weights of each class</h2><div class='side'>{pictures}</div>"
+    of_each = " of each class" if getattr(estimator, "classes_", None) is not None else ""
+    return f"<h2>Largest weights{of_each}</h2><div class='side'>{pictures}</div>"
 
 
 def _certificate(session: Session) -> str:

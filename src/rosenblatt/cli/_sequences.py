@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
+from rosenblatt.cli._errors import INTERRUPTED, Failure, Usage, warn
 
 NAMES = {
     "perceptron": {"readout": "last"},
@@ -23,6 +23,7 @@ EPOCHS = 10
 
 _OPTIONS = {
     "data", "model", "algorithm", "epochs", "settings", "format", "seed", "shuffle", "test", "resume", "json", "quiet",
+    "dask", "shards", "mixing",
 }  # fmt: skip
 """Options of `rosenblatt train` that have a meaning for sentences."""
 
@@ -89,14 +90,82 @@ def _parameters(settings: dict[str, Any], algorithm: str | None, columns: int) -
 
 
 class Training:
-    """A run of `rosenblatt train --format conll`."""
+    """A run of `rosenblatt train --format conll`.
 
-    def __init__(self, data: Sequence[str]) -> None:
-        from rosenblatt.data.conll import read_conll
+    Parameters
+    ----------
+    data : sequence of str
+        The files.
+    whole : bool, default=True
+        Whether to read them here; on a cluster the workers do it.
+    """
+
+    def __init__(self, data: Sequence[str], whole: bool = True) -> None:
+        from rosenblatt.data.conll import read_conll, read_sentences
         from rosenblatt.data.sources import expand
 
         self.data = expand(data)
-        self.X, self.y = split_labels(read_conll(self.data), self.data)
+        if whole:
+            self.X, self.y = split_labels(read_conll(self.data), self.data)
+            self.sentences, self.tokens = len(self.X), sum(map(len, self.X))
+        else:
+            if "-" in self.data:
+                raise Usage("--dask needs files that every worker can open; got standard input. Save it first.")
+            first = next((sentence for name in self.data for sentence in read_sentences(name)), None)
+            self.X, self.y = split_labels([] if first is None else [first], self.data)
+        self.columns = 1 if isinstance(self.X[0][0], str) else len(self.X[0][0])
+
+    def run_on(
+        self, address: str, shards: int | None, mixing: str | None, model: str, estimator: Any, epochs: int | None,
+        seed: int | None, shuffle: bool, resume: bool, quiet: bool, on_epoch: Callable[[Any], None],
+    ) -> Any:  # fmt: skip
+        """Train on a Dask cluster; the model is written after each epoch."""
+        from rosenblatt.cli._examples import Interrupt
+        from rosenblatt.dask import ClusterError
+        from rosenblatt.dask import train as train_on_cluster
+        from rosenblatt.training.history import History
+
+        before = (getattr(estimator, "training_", None) or {}).get("shards")
+        if resume:
+            if before is None:
+                raise Usage(
+                    "--resume with --dask continues a run on a cluster with the same data; this model comes from another run. "
+                    "Leave --resume out to train a new model."
+                )
+            shards = before["asked"] if shards is None else shards
+            mixing = before["mixing"] if mixing is None else mixing
+        mixing = mixing or "uniform"
+        if not resume:
+            estimator.training_ = {"data": self._fingerprint()}
+        with Interrupt() as interrupt:
+            try:
+                train_on_cluster(
+                    estimator, self.data, client=address, shards=shards, mixing=mixing, checkpoint=model, resume=resume,
+                    schedule=self._schedule(estimator, epochs, seed, shuffle), progress=not quiet, on_epoch=on_epoch,
+                    asked_to_stop=lambda: interrupt.asked,
+                )  # fmt: skip
+            except ClusterError as error:
+                raise Failure(str(error)) from error
+        marks = estimator.training_["shards"]
+        self.sentences, self.tokens = sum(marks["sentences"]), sum(marks["tokens"])
+        self.cluster = {
+            "address": address,
+            "shards": len(marks["sentences"]),
+            "mixing": mixing,
+            "weighted_mistakes": estimator.weighted_mistakes_,
+            "bytes_moved": sum(epoch["bytes_moved"] for epoch in estimator.history_),
+        }
+        return History.from_json(estimator.training_["run"])
+
+    def _schedule(self, estimator: Any, epochs: int | None, seed: int | None, shuffle: bool) -> Any:
+        from rosenblatt.training.schedule import Schedule
+
+        changes: dict[str, Any] = {"max_iter": epochs or EPOCHS}
+        if seed is not None:
+            changes["seed"] = seed
+        if not shuffle:
+            changes["shuffle"] = False
+        return Schedule.of(estimator, **changes)
 
     def _fingerprint(self) -> list[list[Any]]:
         return [[name, os.stat(name).st_size if Path(name).exists() else -1] for name in self.data]  # noqa: PTH116
@@ -125,18 +194,13 @@ class Training:
                     f"--epochs {schedule.max_iter}. {'Raise it, or give' if reason == 'epochs' else 'Give'} new data."
                 )
         else:
-            changes: dict[str, Any] = {"max_iter": epochs or EPOCHS}
-            if seed is not None:
-                changes["seed"] = seed
-            if not shuffle:
-                changes["shuffle"] = False
-            schedule, history = Schedule.of(estimator, **changes), History()
+            schedule, history = self._schedule(estimator, epochs, seed, shuffle), History()
         chain = estimator._chain if resume else estimator._new_chain()
         batch, truth = estimator._encode(chain, self.X, self.y)
         passes = SequencePasses(chain, batch, truth, VisitingOrder(schedule.shuffle, schedule.seed))
         with Interrupt() as interrupt, stopping_when(lambda: interrupt.asked):
             estimator._train(chain, passes, schedule, history, on_epoch)
-        estimator._finish(chain, history, batch, truth)
+        estimator._finish(chain, history, passes.smallest_margin)
         estimator.training_ = {"data": self._fingerprint(), "run": {**schedule.to_json(), **history.to_json()}}
         return history
 
@@ -144,8 +208,9 @@ class Training:
 def train(
     context: click.Context, data: Sequence[str], model: str, algorithm: str | None, epochs: int | None,
     settings: dict[str, Any], seed: int, shuffle: bool, test: str | None, resume: bool, json: bool, quiet: bool,
+    cluster: tuple[str | None, int | None, str | None],
 ) -> None:  # fmt: skip
-    """Train a tagger on files in columns."""
+    """Train a tagger on files in columns, with `cluster` (address, shards and mixing) on that."""
     from rosenblatt.cli._files import emit, save_model
     from rosenblatt.cli._session import new_tagger
     from rosenblatt.data.sources import expand
@@ -153,15 +218,14 @@ def train(
     refuse(context, _OPTIONS)
     given = {name: context.get_parameter_source(name) for name in ("seed", "shuffle")}
     asked = [name for name, source in given.items() if source is not None and source.name == "COMMANDLINE"]
-    run = Training(data)
+    run = Training(data, whole=cluster[0] is None)
     if resume:
         estimator = load_tagger(model)
         if settings or algorithm or asked:
             what = "--set" if settings else "--algorithm" if algorithm else f"--{asked[0]}"
             raise Usage(f"{what} is part of the model and cannot be given with --resume. Leave it out.")
     else:
-        columns = 1 if isinstance(run.X[0][0], str) else len(run.X[0][0])
-        estimator = new_tagger({"random_state": seed, **_parameters(settings, algorithm, columns)})
+        estimator = new_tagger({"random_state": seed, **_parameters(settings, algorithm, run.columns)})
     if test is not None:
         expand(test)
     printed = False
@@ -177,15 +241,23 @@ def train(
             click.echo(f"{numbers}{epoch.seconds:>9.2f}", err=True)
 
     started = time.monotonic()
-    history = run.run(estimator, epochs, None if resume else seed, shuffle, resume, line)
+    given_seed = None if resume else seed
+    if cluster[0] is None:
+        history = run.run(estimator, epochs, given_seed, shuffle, resume, line)
+    else:
+        history = run.run_on(
+            cluster[0], *cluster[1:], model, estimator, epochs, given_seed, shuffle, resume, quiet or json, line
+        )
     seconds = time.monotonic() - started
     save_model(estimator, model)
     facts: dict[str, Any] = {
         "model": model, "algorithm": type(estimator).__name__, "rule": estimator.rule, "data": run.data,
-        "examples": len(run.X), "tokens": sum(map(len, run.X)), "classes": [str(tag) for tag in estimator.classes_.tolist()],
+        "examples": run.sentences, "tokens": run.tokens, "classes": [str(tag) for tag in estimator.classes_.tolist()],
         "features": estimator.n_features_, "epochs": [dataclasses.asdict(epoch) for epoch in history.done],
         "stopped": history.stopped, "seconds": seconds,
     }  # fmt: skip
+    if cluster[0] is not None:
+        facts["cluster"] = run.cluster
     report = None
     if test is not None and history.stopped != "interrupted":
         report = report_on(estimator, [test])

@@ -30,6 +30,7 @@ from rosenblatt.cli._errors import Usage, writing
     help="Compare only learners whose name begins so; can be given several times.",
 )
 @click.option("--plot", type=option.FILE, metavar="FILE", help="Draw the result: .png, .svg or .pdf.")
+@option.regression
 @option.label
 @option.format
 @option.header
@@ -39,7 +40,10 @@ from rosenblatt.cli._errors import Usage, writing
 @option.bits
 @option.na
 @option.words
+@option.ngrams
+@option.char_ngrams
 @option.one_based
+@option.on_bad_rows
 @option.threads
 @option.seed
 @option.as_json
@@ -54,6 +58,7 @@ def compare(
     shuffle: bool,
     only: tuple[str, ...],
     plot: str | None,
+    regression: bool,
     label: str | None,
     format: str | None,  # noqa: A002
     header: bool | None,
@@ -62,14 +67,19 @@ def compare(
     standardize: bool | None,
     na: tuple[str, ...],
     words: str | None,
+    ngrams: tuple[int, int] | None,
+    char_ngrams: tuple[int, int] | None,
     bits: int | None,
     one_based: bool | None,
+    on_bad_rows: str,
     threads: int | None,
     seed: int,
     json: bool,
     quiet: bool,
 ) -> None:
     """Compare all linear learners on your data by the mistakes that they make before learning each example.
+
+    With --regression, the label is a number, and learners are compared by the mean absolute error.
 
     Settings are chosen on the first examples, which are not scored. Mean and standard deviation are over the random orders.
 
@@ -79,24 +89,25 @@ def compare(
       rosenblatt compare a9a.svm --only arow --only scw --repeats 50 --json
     """
     from rosenblatt.cli import _files
-    from rosenblatt.experiments.comparison import CONTENDERS
+    from rosenblatt.experiments.comparison import CONTENDERS, REGRESSORS
     from rosenblatt.experiments.comparison import compare as measure
     from rosenblatt.model_file.atomic import check_output
 
     check_output(plot)
     if not 0 < prefix < 1:
         raise Usage(f"--prefix must be between 0 and 1; got {prefix:g}. It is the share for choosing settings.")
-    chosen = [one for one in CONTENDERS if any(_plain(one.name).startswith(_plain(name)) for name in only)]
+    contenders = REGRESSORS if regression else CONTENDERS
+    chosen = [one for one in contenders if any(_plain(one.name).startswith(_plain(name)) for name in only)]
     if only and not chosen:
-        known = ", ".join(one.name for one in CONTENDERS)
+        known = ", ".join(one.name for one in contenders)
         raise Usage(f"--only must begin the name of a learner ({known}); got {', '.join(only)}. Check the spelling.")
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, threads)
-    options |= {"na": na, "word_weights": words or "log"}
-    X, y, _ = _files.read_all(data, options)
+    options |= {"na": na, **option.text_options(words, ngrams, char_ngrams), "on_bad_rows": on_bad_rows}
+    X, y, _ = _files.read_all(data, {**options, "regression": regression})
     with _bar(quiet) as progress:
         result = measure(
             X, y, repeats=repeats, passes=passes, prefix=prefix, seed=seed, shuffle=shuffle, contenders=chosen or None,
-            threads=threads, progress=progress,
+            regression=regression, threads=threads, progress=progress,
         )  # fmt: skip
     if plot is not None:
         _draw(result, plot)
@@ -110,10 +121,10 @@ def compare(
     click.echo(result.to_text())
     if not quiet:
         order = f"{result.repeats} shuffles" if shuffle else "in the given order"
+        kinds, counted = ("", "errors") if regression else (f" of {len(result.classes)} classes", "mistakes")
         click.echo(
-            f"{result.examples:,} examples of {len(result.classes)} classes with {result.features:,} features; {order}; settings "
-            f"chosen on the first {result.examples - result.scored:,}, mistakes before learning counted on the other "
-            f"{result.scored:,}.",
+            f"{result.examples:,} examples{kinds} with {result.features:,} features; {order}; settings chosen on the first "
+            f"{result.examples - result.scored:,}, {counted} before learning counted on the other {result.scored:,}.",
             err=True,
         )
         click.echo("\nTo train one of them with its settings, in the order of the table:", err=True)
@@ -125,13 +136,13 @@ def compare(
 
 def _commands(result: Any, data: tuple[str, ...], passes: int, options: dict[str, Any]) -> dict[str, str]:
     """For each learner of the table the command that trains it with the settings that were chosen most often."""
-    from rosenblatt.experiments.comparison import CONTENDERS
+    from rosenblatt.experiments.comparison import CONTENDERS, REGRESSORS
 
     reading: list[str] = []
-    for name in ("label", "format", "types", "interactions", "na", "words", "bits"):
-        value = options[name]
+    for name in ("label", "format", "types", "interactions", "na", "words", "bits", "on_bad_rows"):
+        value = options[name] if options[name] != "stop" else None
         for one in value if isinstance(value, tuple) else () if value is None else (value,):
-            reading += [f"--{name}", str(one)]
+            reading += [f"--{name.replace('_', '-')}", str(one)]
     for name, yes, no in (
         ("header", "--header", "--no-header"),
         ("standardize", "--standardize", "--no-standardize"),
@@ -139,7 +150,11 @@ def _commands(result: Any, data: tuple[str, ...], passes: int, options: dict[str
     ):
         if options[name] is not None:
             reading.append(yes if options[name] else no)
-    known, commands = {one.name: one for one in CONTENDERS}, {}
+    for name, option_name in (("ngrams", "--ngrams"), ("char_ngrams", "--char-ngrams")):
+        if options[name] is not None:
+            reading += [option_name, "0" if options[name] == (0, 0) else "{}-{}".format(*options[name])]
+    contenders = REGRESSORS if result.regression else CONTENDERS
+    known, commands = {one.name: one for one in contenders}, {}
     for standing in result.standings:
         if (contender := known.get(standing.name)) is None:
             continue

@@ -48,7 +48,8 @@ def inspect(context: click.Context, model: str, top: int, feature: tuple[str, ..
     for key in ("algorithm", "parameters", "trained on", "examples", "mistakes", "updates", "features", "written by"):
         if key in facts:
             click.echo(f"{key:<11} {_shown(facts[key])}")
-    click.echo(f"{'classes':<11} {', '.join(str(label) for label in facts['classes'])}")
+    if facts["classes"]:
+        click.echo(f"{'classes':<11} {', '.join(str(label) for label in facts['classes'])}")
     if feature:
         for name, weights in named.items():
             click.echo(f"\n{name}")
@@ -98,8 +99,7 @@ def strongest(estimator: Any, count: int) -> dict[str, list[list[Any]]]:
     """Features with the largest weights for each class; two classes share one weight vector."""
     import numpy as np
 
-    coef, classes = estimator.coef_, estimator.classes_.tolist()
-    rows = [-coef[0], coef[0]] if len(classes) == 2 else list(coef)
+    rows, classes = _vectors(estimator)
     found = {}
     for label, weights in zip(classes, rows, strict=False):
         part = (
@@ -130,6 +130,14 @@ def _weights_of(estimator: Any, name: str) -> dict[str, float]:
         raise Usage(
             f"The model has no feature {name!r}. Use a name that `rosenblatt inspect` shows, such as column=value."
         )
-    coef, classes = estimator.coef_[:, number], estimator.classes_.tolist()
-    weights = [-coef[0], coef[0]] if len(classes) == 2 else coef
-    return {str(label): float(weight) for label, weight in zip(classes, weights, strict=False)}
+    rows, classes = _vectors(estimator)
+    return {str(label): float(weights[number]) for label, weights in zip(classes, rows, strict=False)}
+
+
+def _vectors(estimator: Any) -> tuple[list[Any], list[Any]]:
+    """The weights of each class, and the classes; two classes, and the two directions of a regression, share one vector."""
+    coef = estimator.coef_
+    if coef.ndim == 1:
+        return [coef, -coef], ["larger targets", "smaller targets"]
+    classes = estimator.classes_.tolist()
+    return ([-coef[0], coef[0]] if len(classes) == 2 else list(coef)), classes

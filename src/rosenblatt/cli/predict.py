@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from rosenblatt.cli import _options as option
-from rosenblatt.cli._errors import Usage
+from rosenblatt.cli._errors import Usage, warn
 
 
 @option.command()
@@ -52,6 +52,7 @@ from rosenblatt.cli._errors import Usage
     "--explain", type=click.IntRange(min=1), metavar="N", help="Also write the N features that moved each score most."
 )
 @option.format
+@option.on_bad_rows
 @option.threads
 @click.option("--json", is_flag=True, help="Write one JSON object per line.")
 @option.quiet
@@ -67,11 +68,12 @@ def predict(
     cost: str | None,
     explain: int | None,
     format: str | None,  # noqa: A002
+    on_bad_rows: str,
     threads: int | None,
     json: bool,
     quiet: bool,
 ) -> None:
-    """Predict the label of every example, one per line, in the order of the data.
+    """Predict the label of every example, one per line, in the order of the data; for a regression, a number.
 
     Labels in DATA are ignored. Tabs separate several columns; they have a header if --keep is given or the output ends with .csv.
 
@@ -83,14 +85,31 @@ def predict(
     """
     from rosenblatt.cli import _files
     from rosenblatt.cli._outputs import columns_to, kind_of
-    from rosenblatt.training.evaluation import class_labels, scored_batches
+    from rosenblatt.training.evaluation import class_labels, describe_unseen, scored_batches
     from rosenblatt.training.progress import Bar
 
     estimator = _files.load_model(model)
+    from rosenblatt.cli import _labels
+
     kept = [part.strip() for text in keep for part in text.split(",") if part.strip()]
     rule = _threshold(threshold, cost)
-    answers = _Answers(estimator, class_labels(estimator), kept, scores, probabilities, top, rule, explain)
-    stream = _files.open_data(data, estimator, labelled=False, format=format, threads=threads, keep=kept)
+    if _labels.is_multilabel(estimator):
+        _labels.refuse({
+            "--probabilities": probabilities, "--top": top, "--threshold": threshold, "--cost": cost, "--explain": explain,
+        })  # fmt: skip
+        answers = None
+    else:
+        answers = _Answers(estimator, class_labels(estimator), kept, scores, probabilities, top, rule, explain)
+    stream = _files.open_data(
+        data, estimator, labelled=False, format=format, threads=threads, keep=kept, on_bad_rows=on_bad_rows
+    )
+    if answers is None:
+        kind = kind_of(output, json, several=bool(kept))
+        with columns_to(output, kind) as write:
+            for columns in _labels.predictions(estimator, stream, kind == "jsonl", scores, kept):
+                write(columns)
+        _files.warn_of_bad_rows(stream)
+        return
     kind = kind_of(output, json, several=bool(kept))
     if kind == "jsonl" and not kept:
         answers.nested = True
@@ -99,6 +118,9 @@ def predict(
         for batch, numbers in scored_batches(estimator, stream):
             write(answers.columns(batch, numbers))
             bar.update(stream.bytes_read, stream.bytes_total)
+    _files.warn_of_bad_rows(stream)
+    if (unseen := describe_unseen(stream.unseen)) and not quiet:
+        warn(unseen)
 
 
 def _threshold(threshold: float | None, cost: str | None) -> float | None:
@@ -128,8 +150,15 @@ class _Answers:
         self.estimator, self.classes, self.kept = estimator, classes, kept
         self.scores, self.probabilities, self.top = scores, probabilities, top
         self.threshold, self.explain = threshold, explain
+        from rosenblatt.cli._targets import is_regressor, refuse
+
         self.nested = False
         self.calibration = getattr(estimator, "calibration_", None)
+        self.regression = is_regressor(estimator)
+        if self.regression:
+            refuse({
+                "--scores": scores, "--probabilities": probabilities, "--top": top, "--threshold or --cost": threshold,
+            })  # fmt: skip
         for name, asked in (("--probabilities", probabilities), ("--threshold or --cost", threshold is not None)):
             if asked and self.calibration is None:
                 raise Usage(
@@ -157,11 +186,16 @@ class _Answers:
                 raise Usage(f"--keep must name columns of the data; got {name!r}. In VW text give tag.")
             else:
                 made[name] = batch.kept[name]
+        if self.regression:
+            answers: dict[str, list[Any]] = {"prediction": numbers[:, 0].tolist()}
+            if self.explain is not None:
+                answers["reasons"] = self._reasons(batch, [None] * batch.size)
+            return {**made, **answers}
         odds = None if self.calibration is None else self.calibration.probabilities(numbers)
         guesses = predicted_classes(numbers, len(classes)).tolist()
         if self.threshold is not None and odds is not None:
             guesses = (odds[:, 1] >= self.threshold).astype(int).tolist()
-        answers: dict[str, list[Any]] = {"label": [classes[guess] for guess in guesses]}
+        answers = {"label": [classes[guess] for guess in guesses]}
         names = classes[1:] if len(classes) == 2 else classes
         if self.scores:
             answers |= self._group("scores", "score of", names, numbers)
@@ -170,7 +204,7 @@ class _Answers:
         if self.top is not None:
             answers |= self._best(numbers, odds)
         if self.explain is not None:
-            answers["reasons"] = self._reasons(batch, guesses)
+            answers["reasons"] = self._reasons(batch, [classes[guess] for guess in guesses])
         if self.kept and "label" in made:
             answers = {"prediction" if name == "label" else name: column for name, column in answers.items()}
         return {**made, **answers}
@@ -196,12 +230,12 @@ class _Answers:
             found[f"{name} {place}"] = values[np.arange(column.size), column].tolist()
         return found
 
-    def _reasons(self, batch: Any, guesses: list[int]) -> list[str]:
+    def _reasons(self, batch: Any, labels: list[Any]) -> list[str]:
         assert self.explain is not None
         model = self.estimator.model_
         table, reasons = batch.table(model.n_features), []
-        for row, guess in enumerate(guesses):
-            found = self.estimator._explain_row(model, table, row, self.classes[guess])
+        for row, label in enumerate(labels):
+            found = self.estimator._explain_row(model, table, row, label)
             shown = [
                 f"{name} {value * weight:+.4g}" for name, value, weight in found.features[: self.explain] if weight
             ]

@@ -115,6 +115,7 @@ def _train(
 ) -> None:
     """Train on the examples of a log on a cluster, for several epochs, instead of once in their order."""
     from rosenblatt.cli._files import emit, save_model
+    from rosenblatt.cli._sequences import is_tagger
     from rosenblatt.dask import ClusterError, train
     from rosenblatt.dask._sources import source_of_pairs
     from rosenblatt.serve import replay as work
@@ -126,12 +127,19 @@ def _train(
         first, settings = algorithm or first, parameters
     shards, mixing, epochs = how
     estimator = new_estimator(first, {**settings, "max_iter": epochs})
-    source = source_of_pairs(work.examples(events, name), shards)
+    X = y = source = None
+    if is_tagger(estimator):
+        pairs = list(work.examples(events, name))
+        X, y = [sentence for sentence, _ in pairs], [tags for _, tags in pairs]
+    else:
+        source = source_of_pairs(work.examples(events, name), shards)
     try:
         train(
             estimator,
-            None,
+            X,
+            y,
             client=address,
+            shards=shards,
             mixing=mixing or "uniform",
             source=source,
             progress=not json,
@@ -141,10 +149,11 @@ def _train(
         raise Failure(str(error)) from error
     if output is not None:
         save_model(estimator, output)
-    done = estimator.history_
+    done, tagger = estimator.history_, is_tagger(estimator)
     facts = {
         "model": name, "algorithm": type(estimator).__name__, "parameters": settings, "examples": done[0]["examples"],
-        "classes": list(estimator.model_.classes), "features": estimator.n_features_in_, "shards": len(source),
+        "classes": list(estimator._chain.tags if tagger else estimator.model_.classes),
+        "features": estimator.n_features_ if tagger else estimator.n_features_in_, "shards": len(done[0]["shard_mixing"]),
         "epochs": [{key: value for key, value in epoch.items() if not key.startswith("shard_")} for epoch in done],
         "stopped": estimator.training_["run"]["stopped"], "weighted_mistakes": estimator.weighted_mistakes_,
     }  # fmt: skip
@@ -172,6 +181,8 @@ def _print(facts: dict[str, object]) -> None:
     given = ", ".join(f"{name}={value}" for name, value in parameters.items())
     click.echo(f"model       {facts['model']}")
     click.echo(f"algorithm   {facts['algorithm']}{f' ({given})' if given else ''}")
+    if facts["log_begins_after"]:
+        click.echo(f"{'begins':<11} after event {facts['log_begins_after']:,}; the events before are not kept")
     for name in ("events", "examples", "mistakes"):
         click.echo(f"{name:<11} {facts[name]:,}")
     for title, name in (("accuracy", "accuracy"), ("as served", "logged_accuracy")):

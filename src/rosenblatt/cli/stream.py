@@ -20,6 +20,7 @@ from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
     help="Continue with this model if the file exists, and write it when the stream ends.",
 )
 @option.algorithm
+@option.regression
 @option.settings
 @click.option(
     "--delay",
@@ -43,8 +44,11 @@ from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
 @option.bits
 @option.na
 @option.words
+@option.ngrams
+@option.char_ngrams
 @option.weight
 @option.one_based
+@option.on_bad_rows
 @option.seed
 @option.as_json
 @option.quiet
@@ -52,6 +56,7 @@ def stream(
     data: tuple[str, ...],
     model: str | None,
     algorithm: str | None,
+    regression: bool,
     settings: tuple[str, ...],
     delay: int,
     output: str | None,
@@ -63,14 +68,19 @@ def stream(
     standardize: bool | None,
     na: tuple[str, ...],
     words: str | None,
+    ngrams: tuple[int, int] | None,
+    char_ngrams: tuple[int, int] | None,
     weight: str | None,
     bits: int | None,
     one_based: bool | None,
+    on_bad_rows: str,
     seed: int,
     json: bool,
     quiet: bool,
 ) -> None:
     """Predict each example, then learn it. The accuracy of these predictions is printed after 1, 2, 4, 8, ... examples.
+
+    With --regression, the label is a number, and the errors of the predictions are printed.
 
     Ctrl-C ends the stream and saves the model.
 
@@ -82,35 +92,45 @@ def stream(
     from rosenblatt.cli import _files
     from rosenblatt.cli._examples import Interrupt
     from rosenblatt.cli._session import new_learner
+    from rosenblatt.cli._targets import ALGORITHM, is_regressor, names_regressor, run_stream, stream_table
     from rosenblatt.model_file.atomic import check_output
     from rosenblatt.training.progressive import Progress
+    from rosenblatt.training.regression import Course
 
     check_output(model)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, None)
-    parameters = option.parsed_settings(settings, algorithm or "averaged-perceptron")
+    regression = regression or names_regressor(algorithm)
+    named = algorithm or (ALGORITHM if regression else "averaged-perceptron")
+    parameters = option.parsed_settings(settings, named, regression)
+    text = option.text_options(words, ngrams, char_ngrams)
     if model is not None and Path(model).exists():
         estimator = _files.load_model(model)
-        _refuse_changes(estimator, algorithm, parameters, options)
+        _refuse_changes(estimator, algorithm, parameters, {**options, **text, "na": na, "weight": weight})
         options = {"format": format, "header": header, "encoder": estimator.encoder_}
         estimator.encoder_.thaw()
         estimator.encoder_.learned_moments = False
     else:
-        options |= {"na": na, "word_weights": words or "log", "weight": weight}
-        estimator = new_learner(algorithm or "averaged-perceptron", parameters, seed)
+        options |= {"na": na, **text, "weight": weight}
+        options["regression"] = regression
+        estimator = new_learner(named, parameters, seed, regression)
     if not hasattr(estimator, "_rule") or getattr(type(estimator), "partial_fit", None) is None:
         raise Usage(
             f"`stream` needs a learner that learns example by example; {type(estimator).__name__} does not. Use `train`."
         )
     if "-" in data:
         options["threads"] = 1  # several threads read ahead, which delays a live stream
+    options["on_bad_rows"] = on_bad_rows
     examples = _files.open_stream(data, **options)
     if not quiet:
         click.echo(examples.describe(), err=True)
-    progress, interrupt = Progress(), Interrupt()
+    regression = is_regressor(estimator)
+    progress: Any = Course() if regression else Progress()
+    interrupt, table = Interrupt(), (stream_table if regression else _table)(json or quiet)
     with ExitStack() as stack:
         file = stack.enter_context(_files.output(output)) if output is not None else None
         stack.enter_context(interrupt)
-        _run(estimator, examples, progress, delay, file, _table(json or quiet), interrupt)
+        (run_stream if regression else _run)(estimator, examples, progress, delay, file, table, interrupt)
+    _files.warn_of_bad_rows(examples)
     if progress.examples == 0:
         raise Usage(f"{', '.join(data)}: there is no labelled example in it. Check --label and --format.")
     if model is not None:
@@ -118,6 +138,8 @@ def stream(
         _files.save_model(estimator, model)
     if json:
         _files.emit(_facts(progress, estimator))
+    elif regression:
+        pass
     elif not quiet:
         found = progress.judgement
         click.echo(
@@ -133,13 +155,18 @@ def _refuse_changes(estimator: Any, algorithm: str | None, parameters: dict[str,
     from rosenblatt.learners import find
 
     name = type(estimator).__name__
-    if algorithm is not None and find(algorithm) is not type(estimator):
+    from rosenblatt.cli._targets import is_regressor
+
+    if algorithm is not None and find(algorithm, regression=is_regressor(estimator)) is not type(estimator):
         raise Usage(
             f"--algorithm must be that of the model, {name}, to continue its training; got {algorithm!r}. Leave it out."
         )
     kept = estimator.get_params()
     given = [f"--set {key}" for key, value in parameters.items() if kept.get(key) != value]
-    given += [f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize") if options[key]]
+    given += [
+        f"--{key}" for key in ("label", "bits", "types", "interactions", "standardize", "na", "weight") if options[key]
+    ]
+    given += option.given_text_options(options)
     if options["one_based"] is not None:
         given.append("--one-based" if options["one_based"] else "--zero-based")
     if given:
@@ -188,7 +215,7 @@ def _run(
         estimator._check_can_move(model)
         estimator.model_ = model
     pupil, waiting, odds = Pupil(model), deque[Any](), Odds(estimator, model)
-    factors = estimator.class_weight or {}
+    factors = {str(name): float(one) for name, one in (estimator.class_weight or {}).items()}
 
     def learn(example: tuple[Any, int, Any, float]) -> int:
         table, row, truth, weight = example
@@ -196,10 +223,10 @@ def _run(
         if number is not None:
             if len(model.classes) > 1:
                 odds.add(pupil.row_scores(table, row), number)
-            return pupil.learn(table, row, number, weight * factors.get(truth, 1.0))
+            return pupil.learn(table, row, number, weight * factors.get(str(truth), 1.0))
         guess = pupil.predict(table, row)
         model.add_class(truth)
-        pupil.learn(table, row, model.class_number[truth], weight * factors.get(truth, 1.0))
+        pupil.learn(table, row, model.class_number[truth], weight * factors.get(str(truth), 1.0))
         return guess
 
     last: tuple[Any, Any] = (None, None)
@@ -284,6 +311,10 @@ class Odds:
 
 
 def _facts(progress: Any, estimator: Any) -> dict[str, Any]:
+    from rosenblatt.cli._targets import is_regressor
+
+    if is_regressor(estimator):
+        return {"algorithm": type(estimator).__name__, **progress.to_json(), "features": estimator.n_features_in_}
     return {
         "algorithm": type(estimator).__name__,
         "accuracy": progress.accuracy,

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rosenblatt.training.history import Epoch, History
     from rosenblatt.training.schedule import Schedule
 
-ALGORITHM, EPOCHS = "averaged-perceptron", 10
+EPOCHS = 10
+"""The largest number of epochs for learners that need all data."""
 
 HELD_OUT, MOST_EPOCHS = 0.1, 30
 """Without --epochs, training stops by itself: the share of examples set aside, and the largest number of epochs."""
@@ -35,6 +36,9 @@ NO_SETTINGS = {
 @option.data_files
 @click.option("--model", "-m", type=option.FILE, metavar="MODEL", required=True, help="Model file to write.")
 @option.algorithm
+@option.regression
+@option.multilabel
+@option.separator
 @click.option(
     "--epochs",
     "-e",
@@ -53,6 +57,8 @@ NO_SETTINGS = {
 @option.standardize
 @option.na
 @option.words
+@option.ngrams
+@option.char_ngrams
 @option.weight
 @option.bits
 @option.one_based
@@ -69,9 +75,21 @@ NO_SETTINGS = {
     help="Share of the examples that are not used for training; stop when the accuracy on them no longer rises, and keep the "
     "best epoch. Default: 0 with --epochs, else 0.1.",
 )
+@click.option(
+    "--split",
+    metavar="time:COLUMN",
+    help="Set the latest examples aside instead of random ones: those with the largest numbers or dates in this column.",
+)
+@click.option(
+    "--cv",
+    type=click.IntRange(2, 100),
+    metavar="K",
+    help="Also measure the accuracy by cross-validation: K times a model learns all but one of K parts and predicts this part.",
+)
 @click.option("--test", type=option.FILE, metavar="DATA", help="A file to test the trained model on.")
 @click.option("--report", type=option.FILE, metavar="FILE.html", help="Write an HTML page with all results.")
 @click.option("--resume", is_flag=True, help="Continue to train MODEL: an interrupted run, or with new data.")
+@option.on_bad_rows
 @option.threads
 @option.cluster
 @option.shards
@@ -84,6 +102,9 @@ def train(
     data: tuple[str, ...],
     model: str,
     algorithm: str | None,
+    regression: bool,
+    multilabel: bool,
+    separator: str | None,
     epochs: int | None,
     settings: tuple[str, ...],
     positive: str | None,
@@ -96,15 +117,20 @@ def train(
     standardize: bool | None,
     na: tuple[str, ...],
     words: str | None,
+    ngrams: tuple[int, int] | None,
+    char_ngrams: tuple[int, int] | None,
     weight: str | None,
     bits: int | None,
     one_based: bool | None,
     seed: int,
     shuffle: bool,
     holdout: float | None,
+    split: str | None,
+    cv: int | None,
     test: str | None,
     report: str | None,
     resume: bool,
+    on_bad_rows: str,
     threads: int | None,
     dask: str | None,
     shards: int | None,
@@ -120,14 +146,21 @@ def train(
       rosenblatt train spam.csv -m spam.model
       rosenblatt train messages.tsv -m spam.model --label 0 --test new.tsv --report spam.html
       rosenblatt train 'day-*.svm.gz' -m big.model -a passive-aggressive --set C=0.1 --epochs 1 --bits 22
+      rosenblatt train churn.csv -m churn.model --algorithm auto --cv 5
+      rosenblatt train prices.csv -m up.model --split time:date
+      rosenblatt train houses.csv -m price.model --label price --regression
+      rosenblatt train articles.jsonl -m topics.model --label topics --multilabel
       rosenblatt train 'data/*.svm' -m big.model --dask tcp://10.0.0.1:8786
       rosenblatt train tagged.conll -m tagger.model --format conll
     """
     from rosenblatt.cli._examples import MANY
-    from rosenblatt.cli._session import Session, learns_online
+    from rosenblatt.cli._files import warn_of_bad_rows
+    from rosenblatt.cli._latest import time_column
+    from rosenblatt.cli._session import AUTO, Session, learns_online
+    from rosenblatt.cli._targets import ALGORITHM, epoch_lines, names_regressor, refuse, settings_of, shown
     from rosenblatt.data.sources import expand
     from rosenblatt.model_file.atomic import check_output
-    from rosenblatt.training.evaluation import describe_strangers
+    from rosenblatt.training.evaluation import Evaluation, describe_strangers, describe_unseen
 
     check_output(model, report)
     if report is not None and PurePath(report).suffix.lower() not in ("", ".html", ".htm"):
@@ -137,43 +170,141 @@ def train(
 
         parameters = option.parsed_settings(settings, "sequence-perceptron")
         epochs = _epochs(parameters, epochs)
-        _sequences.train(context, data, model, algorithm, epochs, parameters, seed, shuffle, test, resume, json, quiet)
+        option.check_cluster(dask, shards, mixing)
+        _sequences.train(
+            context,
+            data,
+            model,
+            algorithm,
+            epochs,
+            parameters,
+            seed,
+            shuffle,
+            test,
+            resume,
+            json,
+            quiet,
+            (dask, shards, mixing),
+        )
         return
     if test is not None:
         expand(test)
     option.check_cluster(dask, shards, mixing)
+    if dask is not None and words == "tfidf":
+        raise Usage(
+            "--words on a cluster must be log or counts; got tfidf, whose counts need the rows in order. Choose log."
+        )
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, threads)
-    parameters = option.parsed_settings(settings, algorithm or ALGORITHM)
+    if separator is not None and (not multilabel or not separator.strip()):
+        raise Usage(
+            f"--separator is a text, not blank, for --multilabel; got {separator!r}. Give --multilabel, or leave it out."
+        )
+    if multilabel:
+        from rosenblatt.cli import _labels
+
+        _labels.refuse(
+            {
+                "--regression": regression, "--resume": resume, "--dask": dask, "--positive": positive, "--classes": classes,
+                "--split": split, "--cv": cv, "--holdout": holdout, "--report": report, "--no-shuffle": not shuffle,
+            }
+        )  # fmt: skip
+        parameters = option.parsed_settings(settings, algorithm or option.ALGORITHM)
+        epochs = _epochs(parameters, epochs)
+        if algorithm is None:
+            parameters = {**option.SETTINGS, **parameters}
+        _labels.train(
+            data, model, {**options, "na": na, **option.text_options(words, ngrams, char_ngrams), "weight": weight,
+                          "on_bad_rows": on_bad_rows, "separator": separator or ","},
+            algorithm or option.ALGORITHM, parameters, epochs, seed, test, threads, json, quiet,
+        )  # fmt: skip
+        return
+    regression = regression or names_regressor(algorithm)
+    if regression:
+        refuse({"--dask": dask, "--positive": positive, "--classes": classes, "--split": split, "--cv": cv})
+    named = algorithm or (ALGORITHM if regression else option.ALGORITHM)
+    parameters = option.parsed_settings(settings, named, regression)
     for name, advice in NO_SETTINGS.items():
         if name in parameters and not (name == "random_state" and type(parameters[name]) is int):
             raise Usage(f"--set {name} has no effect in `train`; got {parameters[name]!r}. {advice}")
     if positive is not None:
         parameters["positive"] = positive
     epochs = _epochs(parameters, epochs)
+    if on_bad_rows != "stop" and dask is not None:
+        raise Usage(
+            "--on-bad-rows skip is for one process; got it with --dask. Leave it out, or clean the files first."
+        )
     if classes is not None and (resume or dask is not None):
         raise Usage(
             f"--classes is for a new model that is trained in one process; got it with {'--resume' if resume else '--dask'}. "
             "Leave it out."
         )
-    table: dict[str, Any] = {"na": na, "word_weights": words, "weight": weight}
-    if not resume and dask is None and holdout is None and epochs is None and learns_online(algorithm or ALGORITHM):
-        holdout, epochs = HELD_OUT, MOST_EPOCHS
-    session = Session(quiet=quiet, seed=seed, shuffle=shuffle, holdout=holdout or 0.0, classes=classes)
+    if algorithm == AUTO:
+        given = {
+            "--resume": resume,
+            "--dask": dask is not None,
+            "--set": bool(settings),
+            "--weight": weight is not None,
+        }
+        if any(given.values()):
+            raise Usage(
+                f"--algorithm auto chooses a learner and its parameters for a new model; got "
+                f"{', '.join(name for name in given if given[name])}. Name a learner, or leave it out."
+            )
+    for name, value in (("--split", split), ("--cv", cv)):
+        if value is not None and (resume or dask is not None):
+            raise Usage(f"{name} is for a new model that is trained in one process; got it with --resume or --dask.")
+    if split is not None:
+        split = time_column(split)
+        if on_bad_rows != "stop":
+            raise Usage("--split counts all rows; got --on-bad-rows skip, which leaves some out. Clean the file first.")
+        if epochs is not None and holdout is None:
+            holdout = HELD_OUT
+    relearns = False
+    table: dict[str, Any] = {"na": na, "weight": weight, "on_bad_rows": on_bad_rows}
+    table |= option.text_options(words, ngrams, char_ngrams)
+    if (
+        not resume
+        and dask is None
+        and holdout is None
+        and epochs is None
+        and (named == AUTO or learns_online(named, regression))
+    ):
+        holdout, epochs, relearns = HELD_OUT, MOST_EPOCHS, True
+    session = Session(
+        quiet=quiet,
+        seed=seed,
+        shuffle=shuffle,
+        holdout=holdout or 0.0,
+        classes=classes,
+        relearns=relearns,
+        regression=regression,
+    )
     session.command = shlex.join(["rosenblatt", "train", *context.meta.get("typed", [])])
     if resume:
         session.resume(model, data, {**options, **table}, algorithm, parameters, epochs, _given(context))
     else:
-        table["word_weights"] = words or "log"
-        session.begin(data, {**options, **table}, algorithm or ALGORITHM, parameters, epochs or EPOCHS)
+        if regression:
+            parameters = {**settings_of(named, standardize is not False), **parameters}
+        elif algorithm is None:
+            parameters = {**option.SETTINGS, **parameters}
+        session.begin(
+            data, {**options, **table}, named, parameters, epochs or EPOCHS, default=algorithm is None, split=split
+        )
     if not quiet:
         click.echo(session.stream.describe(), err=True)
+        if session.choice is not None:
+            click.echo(session.choice.to_text(), err=True)
     started = time.monotonic()
     if dask is not None:
         session.learn_on(dask, shards, mixing, model, _epoch_lines(quiet))
     else:
-        session.learn(_epoch_lines(quiet))
+        session.learn((epoch_lines if session.regression else _epoch_lines)(quiet))
     seconds = time.monotonic() - started
     session.save(model)
+    if cv is not None:
+        session.cross_validate(cv)
+    if not quiet:
+        warn_of_bad_rows(session.stream)
     column, largest = session.largest_number()
     if largest > 100 and not quiet:
         warn(
@@ -181,17 +312,22 @@ def train(
             f"--no-standardize, or the column: --types {column}=ignore."
         )
     facts = session.facts(model, seconds)
-    if len(facts["classes"]) > MANY and not quiet:
+    if len(facts.get("classes", ())) > MANY and not quiet:
         warn(
-            f"the label has {len(facts['classes']):,} classes, and few examples of each may be seen. If it is a quantity, or the "
-            "wrong column, name another with --label."
+            f"the label has {len(facts['classes']):,} classes, and few examples of each may be seen. If it is a quantity, give "
+            "--regression; if it is the wrong column, name another with --label."
         )
     evaluation = None
     if test is not None and session.history.stopped != "interrupted":
-        evaluation = session.test(test, threads)
+        evaluation = session.test(test, threads, on_bad_rows)
         facts["test"] = {"data": test, **evaluation.to_json()}
-        if (strangers := describe_strangers(evaluation.labels, facts["classes"])) and not quiet:
-            warn(strangers)
+        if not quiet:
+            if isinstance(evaluation, Evaluation) and (
+                strangers := describe_strangers(evaluation.labels, facts["classes"])
+            ):
+                warn(strangers)
+            if unseen := describe_unseen(evaluation.unseen):
+                warn(unseen)
     if report is not None:
         from rosenblatt.cli._report import write_report
 
@@ -200,6 +336,8 @@ def train(
         from rosenblatt.cli._files import emit
 
         emit(facts)
+    elif not quiet and session.regression:
+        click.echo(shown(facts, evaluation))
     elif not quiet:
         _print(facts, evaluation)
     if session.history.stopped == "interrupted":
@@ -274,8 +412,14 @@ def _print(facts: dict[str, Any], evaluation: Any) -> None:
     ]
     if facts.get("held_out_accuracy") is not None:
         held = facts["epochs"][best - 1]["held_out"]
+        how = "before the model learned all examples" if facts["relearned"] else "with the saved model"
+        weighted = ", counted by weight" if facts["weighted"] else ""
+        which = "examples set aside" if "split" not in facts else f"examples set aside, the latest by {facts['split']}"
+        lines.append(f"held out   {facts['held_out_accuracy']:.2%} right on {held:,.10g} {which}, {how}{weighted}")
+    if (cross := facts.get("cross_validation")) is not None:
+        parts = f"{len(cross['folds'])} parts"
         lines.append(
-            f"held out   {facts['held_out_accuracy']:.2%} right on {held:,.10g} examples set aside, with the saved model"
+            f"{parts:11}{cross['mean']:.2%} ± {cross['spread']:.2%} right, each part by a model that learned the others"
         )
     if "training_accuracy" in facts:
         lines.append(f"training   {facts['training_accuracy']:.2%} right on the training data, with the saved model")

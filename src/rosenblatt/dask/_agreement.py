@@ -36,6 +36,11 @@ def check_mixable(estimator: Any) -> None:
             f"AveragedPerceptron, PassiveAggressive, AROW or a rule of your own; got {name}. "
             + ("AveragedPerceptron is close to a vote." if votes else "Choose one of them.")
         )
+    if getattr(estimator, "penalty", None) is not None:
+        raise ValueError(
+            f"`penalty` of {type(estimator).__name__} on shards must be None, because runs with a penalty cannot be mixed; got "
+            f"{estimator.penalty!r}. Leave it out, or train on one machine."
+        )
 
 
 def joined_classes(facts: Sequence[Facts]) -> tuple[list[Any], dict[Any, int]]:

@@ -14,6 +14,7 @@ import numpy as np
 from rosenblatt.data import Encoder
 from rosenblatt.data.vocabulary import Vocabulary
 from rosenblatt.estimators.certificate import warn_of_last_epoch
+from rosenblatt.learners import OF_SEQUENCES
 from rosenblatt.model.linear import Model
 from rosenblatt.model.scores import ordered
 from rosenblatt.model_file import save
@@ -27,6 +28,7 @@ from ._agreement import check_mixable, joined_classes, joined_columns, joined_fe
 from ._cluster import connected
 from ._data import Data
 from ._mixing import MIXINGS
+from ._sentences import train_tagger
 from ._sources import Source, make_source
 from ._training import Trainer, hint_on_loss
 from ._validation import examples_to_decide_by, feature_names
@@ -68,11 +70,12 @@ def train(
     Parameters
     ----------
     estimator : estimator
-        An online linear learner, which is trained in place; `max_iter`, `tol`, `n_iter_no_change`, `shuffle`, `random_state`,
-        `early_stopping`, `validation_fraction` and `class_weight` have their usual meaning.
+        An online linear learner or a `SequencePerceptron`, which is trained in place; `max_iter`, `tol`, `n_iter_no_change`,
+        `shuffle`, `random_state`, `early_stopping`, `validation_fraction` and `class_weight` have their usual meaning.
     X : dask array, dataframe or bag, list of delayed partitions, array, or files
         Partitions are the shards. A bag holds pairs (features, label); a delayed partition is a tuple (X, y) or
-        (X, y, sample_weight); an array in memory and files, by name or pattern, are split into shards.
+        (X, y, sample_weight); an array in memory and files, by name or pattern, are split into shards. For a tagger: a list of
+        sentences, partitions (X, y), or files with a token on each line.
     y : dask array or series, str or array, default=None
         The labels; for a dataframe also the name of their column. None for bags, partitions and files, which contain labels.
     coef_init, intercept_init : arrays, default=None
@@ -113,7 +116,9 @@ def train(
         The fitted estimator, with `model_`, `mistakes_per_epoch_`, `history_` (one dict per epoch, with the mistakes of every
         shard, Σ μᵢkᵢ, seconds and bytes moved) and `weighted_mistakes_`.
     """
-    check_mixable(estimator)
+    sentences = type(estimator).__name__ in OF_SEQUENCES
+    if not sentences:
+        check_mixable(estimator)
     estimator._check_parameters()
     if mixing not in MIXINGS:
         raise ValueError(
@@ -124,6 +129,18 @@ def train(
             f"`shards` must be a whole number of at least 1; got {shards!r}. Leave it out for the default."
         )
     check_output(checkpoint)
+    if sentences:
+        others = {
+            "coef_init": coef_init, "intercept_init": intercept_init, "sample_weight": sample_weight, "validation": validation,
+            "reading": reading,
+        }  # fmt: skip
+        if wrong := [name for name, value in others.items() if value is not None]:
+            raise ValueError(f"`{wrong[0]}` must be left out for a tagger; got a {type(others[wrong[0]]).__name__}.")
+        with Bar("loading", not progress) as bar:
+            return train_tagger(
+                estimator, X, y, client=client, mixing=mixing, shards=shards, checkpoint=checkpoint, resume=resume, bar=bar,
+                schedule=schedule, on_epoch=on_epoch, asked_to_stop=asked_to_stop,
+            )  # fmt: skip
     with connected(client) as cluster, Bar("loading", not progress) as bar, contextlib.ExitStack() as held:
         wanted = Schedule.of(estimator) if schedule is None else schedule
         history = History(current=ShardedEpoch())

@@ -322,6 +322,11 @@ def _files(client: Any, paths: Any, shards: int | None, reading: dict[str, Any])
         )
     stream = open_stream(names, threads=1, **{name: value for name, value in reading.items() if name != "threads"})
     encoder, kind = stream.encoder, stream.format
+    if encoder.frequencies is not None and encoder.learning:
+        raise ValueError(
+            "The weights of words on a cluster must be log or counts; got tfidf, whose counts need the rows in order. Choose "
+            "log, or train in one process."
+        )
     options = {"format": kind, "header": reading.get("header"), "labelled": reading.get("labelled", True)}
     groups = _cut(client, names, shards, kind, encoder.header)
     if encoder.moments is not None and not encoder.learned_moments:

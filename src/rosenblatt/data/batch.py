@@ -17,7 +17,7 @@ class Batch(NamedTuple):
     rows : CSR or ndarray
         The features: sorted sparse rows without duplicates, or a C-contiguous matrix if every column is a number.
     codes : ndarray of int64
-        The index of each row's label in `Stream.labels`; -1 if it has none.
+        The index of each row's label in `Stream.labels`; -1 if it has none. For real targets the bits of a float64.
     weights : ndarray of float64
         The weight of each row; empty if the file has none.
     tags : list of str or None

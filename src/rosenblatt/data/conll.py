@@ -1,6 +1,7 @@
 """Sentences in columns, as the shared tasks of CoNLL have them: a token on each line, a blank line after each sentence."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from .errors import BadData
@@ -17,9 +18,30 @@ class Sentence(NamedTuple):
     line: int
 
 
-def read_lines(name: str) -> Iterator[tuple[int, str]]:
-    """The lines of a file, gzip, zstd or plain, with their numbers from 1; without the ends of lines."""
-    source = Opened(name)
+def next_sentence(name: str, place: int) -> int:
+    """The position after the first blank line from a position of a plain file on; its end if there is none."""
+    with Path(name).open("rb") as file:
+        file.seek(place)
+        file.readline()  # the rest of a line
+        while line := file.readline():
+            if not line.strip():
+                break
+        return file.tell()
+
+
+def count_lines(name: str, end: int) -> int:
+    """The number of lines before a position of a plain file."""
+    count = 0
+    with Path(name).open("rb") as file:
+        while end > 0 and (part := file.read(min(end, _BLOCK))):
+            count += part.count(b"\n")
+            end -= len(part)
+    return count
+
+
+def read_lines(name: str, span: tuple[int, int] | None = None) -> Iterator[tuple[int, str]]:
+    """The lines of a file, gzip, zstd or plain, with their numbers from 1, those of a range of its bytes; without their ends."""
+    source = Opened(name, span)
     try:
         rest, number, memory = b"", 0, bytearray(_BLOCK)
         while True:
@@ -43,7 +65,7 @@ def read_lines(name: str) -> Iterator[tuple[int, str]]:
         source.close()
 
 
-def read_sentences(name: str, many: Sequence[int] = ()) -> Iterator[Sentence]:
+def read_sentences(name: str, many: Sequence[int] = (), span: tuple[int, int] | None = None) -> Iterator[Sentence]:
     """The sentences of a file; lines that begin with -DOCSTART- are ignored.
 
     Parameters
@@ -52,6 +74,8 @@ def read_sentences(name: str, many: Sequence[int] = ()) -> Iterator[Sentence]:
         The file; "-" is standard input.
     many : sequence of int, default=()
         The allowed numbers of columns; by default that of the first token.
+    span : tuple of int, default=None
+        Read only this range of bytes, whose lines are counted from 1; for uncompressed files.
 
     Raises
     ------
@@ -60,7 +84,7 @@ def read_sentences(name: str, many: Sequence[int] = ()) -> Iterator[Sentence]:
     """
     tokens: list[tuple[str, ...]] = []
     first = 1
-    for number, line in read_lines(name):
+    for number, line in read_lines(name, span):
         fields = tuple(line.split("\t") if "\t" in line else line.split())
         if not line.strip() or fields[0] == _IGNORED:
             if tokens:

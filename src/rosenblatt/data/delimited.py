@@ -13,20 +13,38 @@ import numpy as np
 from rosenblatt.engine.entries import last_record
 
 from .arff import preamble
-from .encoder import Encoder
+from .bad_rows import without_lines
+from .dates import Form, is_date
+from .encoder import SHORT, Encoder
 from .errors import BadData
 from .idle import idle_columns
+from .quantities import is_quantity
 from .sources import Block, Buffers, Opened, blocks, last_newline
-from .tables import LABEL_NAMES, MISSING, NUMBER, InfiniteNumber, Parsed, TableReader, guess_kind
+from .summary import Sample
+from .tables import (
+    LABEL_NAMES,
+    MISSING,
+    NUMBER,
+    BadCell,
+    InfiniteNumber,
+    Parsed,
+    TableReader,
+    guess,
+    guess_kind,
+    weight_message,
+    wrong_form,
+)
 
 QUOTE = '"'
+LINE_END = ord("\n")
 
 
 class Dialect(NamedTuple):
     """The dialect, columns and column kinds of a CSV or TSV file.
 
     `label_kinds` has the kind of each column if it is the label, `idle` the columns that say nothing, with the reasons. `skipped`
-    lines come before the first row, and `label` is the label column, where an ARFF file says so.
+    lines come before the first row, and `label` is the label column, where an ARFF file says so. `forms` says how numbers that
+    are not plain, and dates, are written, and `samples` has the first values.
     """
 
     delimiter: str
@@ -36,6 +54,8 @@ class Dialect(NamedTuple):
     kinds: dict[str, str]
     label_kinds: dict[str, str]
     idle: dict[str, str]
+    forms: dict[str, Any]
+    samples: dict[str, Sample]
     skipped: int = 0
     label: str | None = None
 
@@ -47,11 +67,12 @@ def sniff(
     *,
     na: Sequence[str] = (),
     complete: bool = False,
+    tolerant: bool = False,
     encoder: Encoder | None = None,
 ) -> Dialect:
     """Guess the dialect and the kinds of columns from the first block of a file.
 
-    With an encoder, its delimiter is kept if it gives the columns that the encoder needs.
+    With an encoder, its delimiter is kept if it gives the columns that the encoder needs. `tolerant` is as in `guess`.
     """
     lines = text.decode("utf-8", "replace")
     if format == "arff":
@@ -81,9 +102,12 @@ def sniff(
         )
     unnamed = names[0] if not header or not rows[0][0].strip() else None
     label_kinds = [guess_kind(column, ["", *na]) for column in columns]
-    found = dict(zip(names, kinds))
+    guesses = [guess(column, missing, "," if delimiter == ";" else ".", tolerant) for column in columns]
+    found = {name: kind for name, (kind, _) in zip(names, guesses)}
+    forms = {name: form for name, (_, form) in zip(names, guesses) if form is not None}
+    samples = {name: Sample.of(column, missing) for name, column in zip(names, columns)}
     idle = idle_columns(dict(zip(names, columns)), found, unnamed, complete)
-    return Dialect(delimiter, quoted, header, names, found, dict(zip(names, label_kinds)), idle)
+    return Dialect(delimiter, quoted, header, names, found, dict(zip(names, label_kinds)), idle, forms, samples)
 
 
 def _arff(text: str, na: Sequence[str]) -> Dialect:
@@ -102,14 +126,15 @@ def _arff(text: str, na: Sequence[str]) -> Dialect:
     columns = [[row[c].strip() for row in rows] for c in range(len(start.names))]
     kinds = [kind or guess_kind(column, [*MISSING, *na]) for kind, column in zip(start.kinds, columns)]
     named = dict(zip(start.names, kinds))
-    return Dialect(",", True, True, start.names, named, named, {}, start.lines, start.label)
+    samples = {name: Sample.of(column, [*MISSING, *na]) for name, column in zip(start.names, columns)}
+    return Dialect(",", True, True, start.names, named, named, {}, {}, samples, start.lines, start.label)
 
 
 def _fits(text: str, encoder: Encoder) -> bool:
     """Whether the encoder's delimiter gives its columns in the first row."""
     first = next((row for row in _rows(text.split("\n", 1)[0], encoder.delimiter, True) if row), [])
     if encoder.header:
-        return {cell.strip() for cell in first} >= {name for name in encoder.columns if not name.isdecimal()}
+        return {cell.strip() for cell in first} >= {name for name in encoder.sources if not name.isdecimal()}
     unlabelled = [*range(encoder.width)][: encoder.width - (encoder.label is not None)]
     return len(first) in (encoder.width, len(unlabelled))
 
@@ -143,22 +168,43 @@ def _rows(text: str, delimiter: str, quoted: bool) -> Iterator[list[str]]:
             continue
 
 
+Record = tuple[int, int, list[str] | csv.Error]
+"""A row of a text: its first line, its number of lines, and its fields or why it has none."""
+
+
 def records(text: str, width: int, delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
     """The non-empty rows of a text, each with its first line number; raise for a row of another width."""
+    for line, _, row in _all_records(text, delimiter, quoted):
+        if isinstance(row, csv.Error) or len(row) != width:
+            raise BadData(_misfit(row, width, delimiter), line=line)
+        yield line, row
+
+
+def _misfit(row: list[str] | csv.Error, width: int, delimiter: str) -> str:
+    """The error message about a row that does not have `width` fields."""
+    if isinstance(row, csv.Error):
+        return f"The row cannot be split into fields: {row}. Check its quotes."
+    return (
+        f"A row must have {width} field{'s'[: width - 1]}, as the first one has; got {len(row)}. "
+        f"Quote a field that contains {delimiter!r}."
+    )
+
+
+def _all_records(text: str, delimiter: str, quoted: bool) -> Iterator[Record]:
+    """The non-empty rows of a text."""
     reader, line = _reader(text, delimiter, quoted), 1
-    try:
-        for row in reader:
-            if row and len(row) != width:
-                raise BadData(
-                    f"A row must have {width} field{'s'[: width - 1]}, as the first one has; got {len(row)}. "
-                    f"Quote a field that contains {delimiter!r}.",
-                    line=line,
-                )
-            if row:
-                yield line, row
-            line = reader.line_num + 1
-    except csv.Error as problem:
-        raise BadData(f"The row cannot be split into fields: {problem}. Check its quotes.", line=line) from None
+    while True:
+        found: list[str] | csv.Error
+        try:
+            found = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            found = problem
+        height, start = max(1, reader.line_num + 1 - line), line
+        line += height
+        if found:
+            yield start, height, found
 
 
 def _delimiter(text: str) -> str:
@@ -209,7 +255,7 @@ class DelimitedReader(TableReader):
     def __init__(self, encoder: Encoder, buffers: Buffers, dialect: Dialect, labelled: bool = True) -> None:
         names = dialect.names
         if not dialect.header and not encoder.header:
-            expected = encoder.width or len(encoder.columns) + (encoder.label is not None)
+            expected = encoder.width or len(encoder.sources) + (encoder.label is not None)
             unlabelled = [str(c) for c in range(expected) if str(c) != encoder.label]
             if len(names) == len(unlabelled):  # the same table without its label
                 names = unlabelled
@@ -220,6 +266,7 @@ class DelimitedReader(TableReader):
                 )
         super().__init__(encoder, names, labelled)
         self.missing = [*MISSING, *encoder.na]
+        self._long_missing = max(len(text.encode()) for text in self.missing) > SHORT
         self.buffers = buffers
         self.dialect = dialect
 
@@ -259,29 +306,33 @@ class DelimitedReader(TableReader):
         import pyarrow as pa
         import pyarrow.compute
 
-        block, numeric = unit[0], {*self.encoder.number_columns, *([] if self.weight is None else [self.weight])}
+        block, encoder = unit[0], self.encoder
+        plain = {name for name, kind in encoder.sources.items() if kind == "number" and name not in encoder.forms}
+        numeric = plain | ({self.weight} if self.weight is not None else set())
         try:
             try:
                 columns, rows = self._read(unit, numeric - set(self.kept))
                 kept = {name: columns[name].to_pylist() for name in self.kept}
                 for name in numeric & set(self.kept):
-                    columns[name] = _without(pa.compute.utf8_trim_whitespace(columns[name]), self.missing).cast(
+                    columns[name] = without(pa.compute.utf8_trim_whitespace(columns[name]), self.missing).cast(
                         pa.float64()
                     )
             except pa.ArrowInvalid:  # blanks around a missing number, or an error; the other way takes more time
                 columns, rows = self._read(unit, set())
                 kept = {name: columns[name].to_pylist() for name in self.kept}
                 for name in numeric:
-                    texts = _without(pa.compute.utf8_trim_whitespace(columns[name]), self.missing)
+                    texts = without(pa.compute.utf8_trim_whitespace(columns[name]), self.missing)
                     columns[name] = texts.cast(pa.float64())
-            for name, kind in self.encoder.columns.items():
-                if kind != "number":
-                    columns[name] = _without(columns[name], self.missing)
+            for name, kind in encoder.sources.items():
+                if name not in numeric and (self._long_missing or kind not in ("category", "words")):
+                    columns[name] = without(columns[name], self.missing)
             if self.has_label:
                 columns[str(self.encoder.label)] = self._labels(columns[str(self.encoder.label)])
-            parsed = self.encode(columns, rows, block.memory.count(b"\n", 0, block.size), kept)
+            parsed = self.encode(columns, rows, int(np.count_nonzero(block.text[: block.size] == LINE_END)), kept)
         except (pa.ArrowInvalid, InfiniteNumber) as error:
-            raise self._error(unit, numeric, error) from None
+            raise self._error(unit, error) from None
+        except BadCell as error:
+            raise BadData(error.message, line=self._line(unit, error.row)) from None
         self.buffers.give_back(block)
         return parsed
 
@@ -325,7 +376,9 @@ class DelimitedReader(TableReader):
         import pyarrow as pa
         import pyarrow.compute
 
-        texts = _without(pa.compute.utf8_trim_whitespace(texts), ["", *self.encoder.na])
+        if self.encoder.label_kind != "number" and not self.encoder.na:
+            return texts  # an empty label is none
+        texts = without(pa.compute.utf8_trim_whitespace(texts), ["", *self.encoder.na])
         if self.encoder.label_kind != "number":
             return texts
         labels = texts.cast(pa.float64())
@@ -333,41 +386,83 @@ class DelimitedReader(TableReader):
             raise pa.ArrowInvalid("a label is not a number")
         return labels
 
-    def _error(self, unit: tuple[Block, list[str], int], numeric: set[Any], error: Exception) -> BadData:
-        """Find the line that Arrow rejected, and describe the error."""
-        encoder = self.encoder
-        labels = encoder.label if self.has_label and encoder.label_kind == "number" else None
-        block, names, header = unit
+    def _records(self, unit: tuple[Block, list[str], int]) -> Iterator[Record]:
+        """The rows of a block as texts."""
+        block, _, header = unit
         text = block.decoded()
         if self.dialect.skipped:
             text = _tidy_arff(text.encode(), header).decode()
             header = 0
         elif self.dialect.delimiter == " ":
             text = _tidy_blanks(text.encode()).decode()
-        rows = records(text, len(names), self.dialect.delimiter, self.dialect.quoted)
+        return itertools.islice(_all_records(text, self.dialect.delimiter, self.dialect.quoted), int(header), None)
+
+    def _line(self, unit: tuple[Block, list[str], int], row: int) -> int:
+        """The line at which a row begins."""
+        return next(itertools.islice(self._records(unit), row, None))[0]
+
+    def _error(self, unit: tuple[Block, list[str], int], error: Exception) -> BadData:
+        """Find the line that Arrow rejected, and describe the error."""
         try:
-            for line, row in itertools.islice(rows, int(header), None):
-                for name, cell in zip(names, row):
-                    good = NUMBER.match(cell) is not None and math.isfinite(float(cell))
-                    if name == labels and not good and cell.strip() not in ("", *encoder.na):
-                        text = cell.strip()[:40]
-                        return BadData(
-                            f"The label {name!r} must hold finite numbers, as its first rows do; got {text!r}. If it means a "
-                            f"missing label, give --na {text}; if it is a class, --types {name}=category.",
-                            line=line,
-                        )
-                    if name in numeric and not good and cell.strip() not in self.missing:
-                        return BadData(
-                            f"Column {name!r} must hold finite numbers, as its first rows do; got {cell.strip()[:40]!r}. "
-                            f"Correct it, or set its type to category (--types {name}=category).",
-                            line=line,
-                        )
+            for problem, _ in self._problems(unit):
+                return problem
         except BadData as problem:
             return problem
         return BadData(f"The rows cannot be read: {error}. Check the delimiter and the quotes.", line=1)
 
+    def bad_rows(self, unit: tuple[Block, list[str], int], problem: BadData) -> list[tuple[BadData, int]]:
+        """All bad rows of a block: their errors, and the numbers of their lines."""
+        try:
+            return list(self._problems(unit))
+        except BadData as error:  # bytes that are no text
+            return [(error, 1)] if error.line is not None else []
 
-def _without(texts: Any, missing: Sequence[str]) -> Any:
+    def without(self, unit: tuple[Block, list[str], int], lines: set[int]) -> Any:
+        """The unit without these lines; None if no row is left."""
+        block, names, header = unit
+        shorter = without_lines(block, lines, least=int(header))
+        return None if shorter is None else (shorter, names, header)
+
+    def _problems(self, unit: tuple[Block, list[str], int]) -> Iterator[tuple[BadData, int]]:
+        """The errors in the rows of a block, and the numbers of their lines."""
+        names = unit[1]
+        for line, height, row in self._records(unit):
+            if isinstance(row, csv.Error) or len(row) != len(names):
+                yield BadData(_misfit(row, len(names), self.dialect.delimiter), line=line), height
+            elif message := next(filter(None, map(self._problem, names, row)), None):
+                yield BadData(message, line=line), height
+
+    def _problem(self, name: str, cell: str) -> str | None:
+        """What is wrong with the text of a field, if it is used."""
+        encoder, text = self.encoder, cell.strip()
+        if self.has_label and name == encoder.label:
+            if encoder.label_kind != "number" or text in ("", *encoder.na) or _is_finite(text):
+                return None
+            return (
+                f"The label {name!r} must hold finite numbers, as its first rows do; got {text[:40]!r}. If it means a "
+                f"missing label, give --na {text[:40]}; if it is a class, --types {name}=category."
+            )
+        if name == self.weight:
+            return None if _is_finite(text) and float(text) >= 0 else weight_message(name, text)
+        kind, form = encoder.sources.get(name), encoder.forms.get(name)
+        if kind not in ("number", "date") or text in self.missing:
+            return None
+        if form is not None:
+            good = is_date(text, form.order) if isinstance(form, Form) else is_quantity(text, form)
+            return None if good else wrong_form(name, form, text)
+        return (
+            None
+            if _is_finite(text)
+            else f"Column {name!r} must hold finite numbers, as its first rows do; got {text[:40]!r}. "
+            f"Correct it, or set its type to category (--types {name}=category)."
+        )
+
+
+def _is_finite(text: str) -> bool:
+    return NUMBER.match(text) is not None and math.isfinite(float(text))
+
+
+def without(texts: Any, missing: Sequence[str]) -> Any:
     """Strings without those that mean a missing value, also with blanks around them; they become null."""
     import pyarrow as pa
     import pyarrow.compute

@@ -44,6 +44,12 @@ class Reader(Protocol):
     def parse(self, unit: Any) -> Any:
         """Parse one unit; the result has `lines`, the number of its lines."""
 
+    def bad_rows(self, unit: Any, problem: BadData) -> list[tuple[BadData, int]]:
+        """The bad rows that are known after an error: their errors, and the numbers of their lines."""
+
+    def without(self, unit: Any, lines: set[int]) -> Any:
+        """The unit without these lines; None if no row is left."""
+
     def finish(self, parsed: Any, first_line: int) -> Batch:
         """Number labels and new features; called for the units in order."""
 
@@ -81,7 +87,7 @@ def _is_record(head: bytes, encoder: Encoder | None) -> bool:
         record = json.loads(head.lstrip().split(b"\n", 1)[0])
     except ValueError:
         return False
-    return isinstance(record, dict) and encoder is not None and not set(record).isdisjoint(encoder.columns)
+    return isinstance(record, dict) and encoder is not None and not set(record).isdisjoint(encoder.sources)
 
 
 def _by_content(head: bytes) -> str:
@@ -115,8 +121,11 @@ def make_reader(
     interactions: Sequence[tuple[str, str]],
     standardize: bool | None,
     na: Sequence[str] = (),
-    word_weights: str = "counts",
+    word_weights: str | None = "counts",
+    ngrams: Sequence[int] = (1, 1),
+    char_ngrams: Sequence[int] | None = None,
     weight: str | None = None,
+    tolerant: bool = False,
 ) -> Reader:
     """Create the reader of a format, with a new encoder from the beginning of the file unless one is given."""
     family = {"svmlight": "numbered", "vw": "named"}.get(format, "table")
@@ -132,7 +141,9 @@ def make_reader(
         )
     if family == "table":
         options["weight"] = weight
-        options |= {"standardize": standardize is not False, "word_weights": word_weights, "na": na}
+        options |= {"standardize": standardize is not False, "na": na}
+    options["word_weights"] = word_weights or ("log" if family == "table" else "counts")
+    options |= {"ngrams": ngrams, "char_ngrams": char_ngrams}
     if format == "svmlight":  # compiled code and its table of shapes are loaded only if needed
         from .svmlight import SvmlightReader
 
@@ -143,12 +154,12 @@ def make_reader(
 
         return VwReader(encoder or Encoder(family, **options), buffers)
     if format == "parquet":
-        return ParquetReader.of(source, encoder, buffers.size, label, types, labelled, options)
+        return ParquetReader.of(source, encoder, buffers.size, label, types, labelled, options, tolerant)
     head = source.head()
     if not head:
         raise BadData("A file must hold at least one example; this one is empty. Check that it was written completely.")
     if format == "jsonl":
-        found = sniff_json(head, na if encoder is None else encoder.na, source.head_is_all)
+        found = sniff_json(head, na if encoder is None else encoder.na, source.head_is_all, tolerant)
         names = list(found["kinds"])
         if encoder is None:
             return JsonReader(plan(found.pop("kinds"), label, types, labelled, **found, **options), buffers, names)
@@ -156,12 +167,13 @@ def make_reader(
     if encoder is not None and header is None:
         header = encoder.header
     na = na if encoder is None else encoder.na
-    dialect = sniff(head, format, header, na=na, complete=source.head_is_all, encoder=encoder)
+    dialect = sniff(head, format, header, na=na, complete=source.head_is_all, tolerant=tolerant, encoder=encoder)
     if encoder is None:
         label = dialect.label if label is None else label
         encoder = plan(
-            dialect.kinds, label, types, labelled, label_kinds=dialect.label_kinds, idle=dialect.idle, **options
-        )
+            dialect.kinds, label, types, labelled, label_kinds=dialect.label_kinds, idle=dialect.idle,
+            forms=dialect.forms, samples=dialect.samples, **options,
+        )  # fmt: skip
         encoder.header, encoder.width = dialect.header, len(dialect.names)
         encoder.delimiter = dialect.delimiter
         labelled = True

@@ -8,7 +8,7 @@ from rosenblatt.model.matrix import Table
 from .encoder import Encoder
 from .errors import BadData
 from .parquet import cast_column
-from .tables import MISSING, InfiniteNumber, TableReader
+from .tables import MISSING, BadCell, InfiniteNumber, TableReader
 
 
 def is_frame(X: Any) -> bool:
@@ -30,16 +30,18 @@ def encode(X: Any, encoder: Encoder, features: int) -> Table:
         ) from None
     names = list(table.column_names)
     if isinstance(X, Sequence) or encoder.format == "jsonl":  # a record need not have all fields
-        for name in encoder.columns:
+        for name in encoder.sources:
             if name not in names:
                 table = table.append_column(name, pa.nulls(table.num_rows))
     reader = TableReader(encoder, table.column_names, labelled=False)
     columns = {}
-    for name, kind in encoder.columns.items():
+    for name, kind in encoder.sources.items():
         column = table.column(name).combine_chunks()
-        columns[name] = _cast(column, name, kind, [*MISSING, *encoder.na])
+        columns[name] = _cast(column, name, kind, [*MISSING, *encoder.na], name in encoder.forms)
     try:
         parsed = reader.encode(columns, table.num_rows, table.num_rows)
+    except BadCell as bad:
+        raise BadData(f"Row {bad.row}: {bad.message}") from None
     except InfiniteNumber as bad:
         raise BadData(
             f"Column {bad.column!r} must hold finite numbers; row {bad.row} has {bad.value}. Write a number, or leave it empty."
@@ -55,8 +57,11 @@ def _as_arrow(X: Any) -> Any:
     return pa.Table.from_pandas(X, preserve_index=False)
 
 
-def _cast(column: Any, name: str, kind: str, missing: list[str]) -> Any:
-    """A column of numbers as float64; others as text, in which some words mean a missing value."""
+def _cast(column: Any, name: str, kind: str, missing: list[str], formed: bool) -> Any:
+    """A column of numbers as float64; others as text, in which some words mean a missing value.
+
+    A column that is `formed` has numbers or dates as text in the form that the encoder has.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -69,6 +74,8 @@ def _cast(column: Any, name: str, kind: str, missing: list[str]) -> Any:
             column = pc.if_else(
                 pc.is_in(trimmed, pa.array(missing, column.type)), None, trimmed if kind == "number" else column
             )
+            if formed:
+                return column.cast(pa.string())
         cast = cast_column(column, kind == "number")
     except pa.ArrowException as error:
         raise BadData(

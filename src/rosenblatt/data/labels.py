@@ -1,4 +1,4 @@
-"""Numbering of labels in the order of their first occurrence, from 0."""
+"""Numbering of labels in the order of their first occurrence, from 0; and real targets, which are not numbered."""
 
 from typing import Any
 
@@ -45,6 +45,17 @@ class NumberLabels:
         self._slots = np.zeros(4 * self._slots.size, np.int64)
         self._known = np.empty(self._slots.size // 2)  # `label_codes` stops when half of the slots are used
         label_codes(known, self._known, 0, self._slots, np.empty(known.size, np.int64), 0)
+
+
+class TargetLabels:
+    """Real targets, which have no numbers: their bits take the place of a number. -1, which means no label, is a NaN."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+    def codes(self, values: NDArray[np.float64]) -> Codes:
+        """The bits of the targets."""
+        return np.array(values, np.float64).view(np.int64)
 
 
 class TextLabels:

@@ -3,18 +3,34 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .dates import date_form
 from .encoder import KINDS, Encoder
 from .errors import BadData
 from .idle import idle_columns
 from .sources import Opened
-from .tables import InfiniteNumber, Parsed, TableReader, guess_kind, plan
+from .summary import Sample
+from .tables import MISSING, BadCell, InfiniteNumber, Parsed, TableReader, guess, plan
 
 SAMPLE = 1000
 """Number of rows used to decide whether a column of text holds words or categories."""
 
 
+def _guess(column: Any, tolerant: bool) -> tuple[str, Any]:
+    """The kind and the form of a column, from its type, and for text and dates from its first values; else the type itself."""
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if types.is_timestamp(kind) or types.is_date(kind):
+        form = date_form([value for value in cast_column(column, numeric=False).to_pylist() if value])
+        return ("category", None) if form is None else ("date", form)
+    if types.is_string(kind) or types.is_large_string(kind):
+        text, form = guess([value or "" for value in column.to_pylist()], tolerant=tolerant)
+        return ("category", None) if text == "number" and form is None else (text, form)
+    return _kind(column), None
+
+
 def _kind(column: Any) -> str:
-    """The kind of a column, from its type, and for text from its first values; the type itself if it is none of these."""
+    """The kind of a column that is not text, from its type; the type itself if it is none of these."""
     from pyarrow import types
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
@@ -22,9 +38,6 @@ def _kind(column: Any) -> str:
         return "number"
     if types.is_dictionary(column.type) or types.is_temporal(kind) or types.is_null(kind):
         return "category"
-    if types.is_string(kind) or types.is_large_string(kind):
-        text = guess_kind([value or "" for value in column.to_pylist()])
-        return "category" if text == "number" else text
     if types.is_list(kind) and (types.is_string(kind.value_type) or types.is_large_string(kind.value_type)):
         return "words"
     return str(column.type)
@@ -47,6 +60,7 @@ class ParquetReader(TableReader):
         types: Mapping[str, str] | None,
         labelled: bool,
         options: Mapping[str, Any],
+        tolerant: bool = False,
     ) -> "ParquetReader":
         """Create a reader for files with the columns of this one."""
         file = _open(source)
@@ -57,14 +71,21 @@ class ParquetReader(TableReader):
                 raise BadData(
                     "A file must hold at least one example; this one has none. Check that it was written completely."
                 )
-            kinds = {name: _kind(column) for name, column in zip(names, first.columns)}
-            samples = {
+            guesses = {name: _guess(column, tolerant) for name, column in zip(names, first.columns)}
+            kinds = {name: kind for name, (kind, _) in guesses.items()}
+            forms = {name: form for name, (_, form) in guesses.items() if form is not None}
+            texts = {
                 name: ["" if value is None else str(value) for value in column.to_pylist()]
                 for name, column in zip(names, first.columns)
                 if kinds[name] in KINDS
             }
             complete = file.metadata.num_rows <= SAMPLE
-            encoder = plan(kinds, label, types, labelled, idle=idle_columns(samples, kinds, None, complete), **options)
+            label_kinds = {name: "category" if name in forms else kind for name, kind in kinds.items()}
+            encoder = plan(
+                kinds, label, types, labelled, idle=idle_columns(texts, kinds, None, complete), forms=forms,
+                label_kinds=label_kinds,
+                samples={name: Sample.of(values, [*MISSING, *options["na"]]) for name, values in texts.items()}, **options,
+            )  # fmt: skip
             return cls(encoder, names, batch_bytes)
         return cls(encoder, names, batch_bytes, labelled)
 
@@ -85,6 +106,17 @@ class ParquetReader(TableReader):
                 f"The Parquet file cannot be read: {str(error).rstrip('.')}. Copy or write it again."
             ) from None
 
+    def bad_rows(self, unit: Any, problem: BadData) -> list[tuple[BadData, int]]:
+        """The bad rows that are known after an error, as in `OneLineEach`."""
+        return [] if problem.line is None else [(problem, 1)]
+
+    def without(self, unit: Any, lines: set[int]) -> Any:
+        """The unit without these rows, counted from 1; None if no row is left."""
+        import pyarrow as pa
+
+        mask = [row not in lines for row in range(1, unit.num_rows + 1)]
+        return unit.filter(pa.array(mask)) if any(mask) else None
+
     def parse(self, unit: Any) -> Parsed:
         """Cast the columns to numbers and text, then encode them."""
         import pyarrow as pa
@@ -92,7 +124,7 @@ class ParquetReader(TableReader):
 
         encoder, columns = self.encoder, {}
         kept = {name: unit.column(name).to_pylist() for name in self.kept}
-        needed = {*encoder.columns, *([str(encoder.label)] if self.has_label else []), self.weight}
+        needed = {*encoder.sources, *([str(encoder.label)] if self.has_label else []), self.weight}
         for name in self.wanted:
             if name not in needed:
                 continue
@@ -102,9 +134,9 @@ class ParquetReader(TableReader):
                     f"The label {name!r} must be one text or number; got a list. Choose one class for each row, or name another "
                     "column with --label."
                 )
-            numeric = name == self.weight or encoder.columns.get(name, encoder.label_kind) == "number"
+            numeric = name == self.weight or encoder.sources.get(name, encoder.label_kind) == "number"
             try:
-                columns[name] = cast_column(column, numeric)
+                columns[name] = cast_column(column, numeric and not (name in encoder.forms and _is_text(column)))
             except pa.ArrowException as error:
                 raise BadData(
                     f"Column {name!r} cannot be read as {'numbers' if numeric else 'text'}: {str(error).rstrip('.')}. Set "
@@ -115,7 +147,11 @@ class ParquetReader(TableReader):
             named = pa.compute.is_in(labels, pa.array(encoder.na, labels.type))
             columns[str(encoder.label)] = pa.compute.if_else(named, None, labels)
         try:
+            for name in encoder.forms:
+                columns[name] = without_missing(columns[name], [*MISSING, *encoder.na])
             return self.encode(columns, unit.num_rows, unit.num_rows, kept)
+        except BadCell as bad:
+            raise BadData(bad.message, line=bad.row + 1) from None
         except InfiniteNumber as bad:
             raise BadData(
                 f"Column {bad.column!r} must hold finite numbers; got {bad.value}. Write a number, or null if it is missing.",
@@ -136,6 +172,24 @@ def cast_column(column: Any, numeric: bool) -> Any:
     if types.is_list(column.type):
         column = pc.binary_join(column.cast(pa.list_(pa.string())), " ")
     return column.cast(pa.float64() if numeric else pa.string())
+
+
+def _is_text(column: Any) -> bool:
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def without_missing(column: Any, missing: list[str]) -> Any:
+    """A column of texts, without blanks around them, in which those that mean a missing value are null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not _is_text(column):
+        return column
+    trimmed = pc.utf8_trim_whitespace(column)
+    return pc.if_else(pc.is_in(trimmed, pa.array(missing, trimmed.type)), None, trimmed)
 
 
 def _open(source: Opened) -> Any:

@@ -272,12 +272,15 @@ class Spare:
     ----------
     make : callable
         Creates the arrays for one or more sizes.
+    kept : int, default=6
+        The number of sets of arrays to keep.
     """
 
-    KEPT, LARGEST = 6, 1 << 26
+    LARGEST = 1 << 26
 
-    def __init__(self, make: Callable[..., tuple[NDArray[Any], ...]]) -> None:
+    def __init__(self, make: Callable[..., tuple[NDArray[Any], ...]], kept: int = 6) -> None:
         self._make = make
+        self._kept = kept
         self._sets: list[tuple[tuple[int, ...], tuple[NDArray[Any], ...]]] = []
         self._lock = threading.Lock()
 
@@ -291,7 +294,7 @@ class Spare:
             sizes = tuple(size + size // 8 for size in sizes)  # later requests may be slightly larger
             made = self._make(*sizes)
             if sum(array.nbytes for array in made) <= self.LARGEST:
-                self._sets = [*self._sets[-self.KEPT + 1 :], (sizes, (*made, np.empty(0)))]
+                self._sets = [*self._sets[-self._kept + 1 :], (sizes, (*made, np.empty(0)))]
             return list(made)
 
 

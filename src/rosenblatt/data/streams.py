@@ -3,7 +3,7 @@
 import math
 import os
 import warnings
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -15,12 +15,15 @@ import numpy as np
 
 from rosenblatt.engine.conventions import CSR
 
+from .bad_rows import CHOICES, BadRows, parse_good_rows
 from .batch import Batch, compact, join
 from .encoder import Encoder
 from .errors import BadData
 from .formats import Reader, find_format, format_by_name, make_reader
+from .labels import TargetLabels, TextLabels
 from .sources import Buffers, Opened, expand
 from .spans import lines_before
+from .summary import columns_as_text
 from .tables import TableReader
 
 BATCH_BYTES = 1 << 20
@@ -47,6 +50,8 @@ class Stream:
         The detected or given format.
     holds : bool
         Whether more batches have been read than given.
+    bad_rows : BadRows
+        The rows that were left out in the longest pass so far.
     bytes_read, bytes_total : int, int or None
         Bytes of the files on disk read in the current pass, and in total; the total is None for standard input.
     """
@@ -60,6 +65,7 @@ class Stream:
         threads: int,
         span: tuple[int, int] | None = None,
         ahead: float = 0,
+        skips: bool = False,
     ) -> None:
         self.names = names
         self.span = span
@@ -73,6 +79,19 @@ class Stream:
         self._passes = 0
         self._ahead = ahead
         self.holds = False
+        self.skips = skips
+        self._bad, self._bad_before = BadRows(), BadRows()
+
+    @property
+    def bad_rows(self) -> BadRows:
+        """The rows that were left out in the longest pass so far."""
+        return max(self._bad_before, self._bad, key=lambda found: found.count)
+
+    @property
+    def unseen(self) -> dict[str, Counter[str]]:
+        """For each column of a table the categories that a model does not know, and how often each occurred so far."""
+        unseen: dict[str, Counter[str]] = getattr(self._reader, "unseen", {})
+        return unseen
 
     @property
     def labels(self) -> list[Any]:
@@ -88,6 +107,7 @@ class Stream:
             )
         self._passes += 1
         self.bytes_read = 0
+        self._bad, self._bad_before = BadRows(), self.bad_rows
         return self._batches()
 
     def _batches(self) -> Iterator[Batch]:
@@ -106,10 +126,10 @@ class Stream:
         self.encoder.learned_moments = True
 
     def _counted(self) -> Iterator[tuple[Any, str, int]]:
-        """The parsed units; the first ones, up to `ahead` bytes, when the running moments have all of them."""
+        """The parsed units; the first ones, up to `ahead` bytes, when the running statistics have all of them."""
         encoder, units = self.encoder, self._parsed()
         stopped: KeyboardInterrupt | None = None
-        if encoder.moments is not None and not encoder.learned_moments and not encoder.frozen and self._ahead:
+        if encoder.learning and self._ahead:
             kept, size = deque[tuple[Any, str, int]](), 0
             reader: Any = self._reader
             try:
@@ -135,19 +155,28 @@ class Stream:
             line = 1
             try:
                 threads = 1 if source.live else self._threads  # reading ahead would delay examples that have arrived
-                units = _in_order(self._reader.work(source), self._reader.parse, threads)
+                units = _in_order(self._reader.work(source), self._parse, threads)
                 while True:
                     with self._placed(name, line):
-                        parsed = next(units, None)
-                    if parsed is None:
+                        found = next(units, None)
+                    if found is None:
                         break
-                    yield parsed, name, line
-                    line += parsed.lines
+                    parsed, errors, gone = found
+                    if errors:
+                        self._bad.add(errors, name, line)
+                    if parsed is not None:
+                        yield parsed, name, line
+                        line += parsed.lines
+                    line += gone
                     # The position may be temporarily wrong while a thread is reading.
                     self.bytes_read = max(self.bytes_read, done + source.position())
             finally:
                 source.close()
             done += source.size or 0
+
+    def _parse(self, unit: Any) -> tuple[Any, list[BadData], int]:
+        """Parse a unit, as `parse_good_rows` does; without `skips`, an error ends the reading."""
+        return parse_good_rows(self._reader, unit) if self.skips else (self._reader.parse(unit), [], 0)
 
     @contextmanager
     def _placed(self, name: str, line: int) -> Iterator[None]:
@@ -160,17 +189,11 @@ class Stream:
             raise BadData(error.message, name, None if relative is None else before + line + relative - 1) from None
 
     def describe(self) -> str:
-        """A printable summary of the format, the label and the kinds of the columns."""
+        """A printable summary of the format and the label, and a table of the columns."""
         encoder = self.encoder
         lines = [f"format   {self.format}", f"label    {self._reader.label_text}"]
-        kinds = {
-            kind: [name for name, k in encoder.columns.items() if k == kind] for kind in ("number", "category", "words")
-        }
-        lines += [f"{kind:8} {', '.join(names)}" for kind, names in kinds.items() if names]
-        if encoder.left_out:
-            lines.append(f"left out {'; '.join(f'{name} ({reason})' for name, reason in encoder.left_out.items())}")
-            kept = f"--types {next(iter(encoder.left_out))}=number"
-            lines.append(f"         To use one all the same, give its type: {kept}")
+        if encoder.samples:
+            lines += ["", *columns_as_text(encoder)]
         if encoder.interactions:
             lines.append(f"products {', '.join(f'{a}*{b}' for a, b in encoder.interactions)}")
         if encoder.bits is not None:
@@ -253,10 +276,15 @@ def open_stream(
     standardize: bool | None = False,
     one_based: bool | None = None,
     na: Sequence[str] = (),
-    word_weights: str = "counts",
+    word_weights: str | None = "counts",
+    ngrams: Sequence[int] = (1, 1),
+    char_ngrams: Sequence[int] | None = None,
     weight: str | None = None,
+    regression: bool = False,
+    separator: str | None = None,
     ahead: float = 0,
     keep: Sequence[str] = (),
+    on_bad_rows: str = "stop",
     encoder: Encoder | None = None,
     batch_bytes: int = BATCH_BYTES,
     threads: int | None = None,
@@ -278,8 +306,9 @@ def open_stream(
         Whether the first row of CSV contains column names; None detects it. Without names, columns are named 0, 1, ….
     bits : int or None, default=None
         Hash features to ``2**bits`` indices, 1 to 30; None keeps an exact vocabulary that grows.
-    types : mapping of str to {"number", "category", "words", "ignore"} or None, default=None
-        Kinds of columns that should not be guessed; "ignore" leaves a column out.
+    types : mapping of str to {"number", "category", "words", "date", "ignore"} or None, default=None
+        Kinds of columns that should not be guessed; "ignore" leaves a column out. "date:dmy", "date:mdy" and "date:ymd" also
+        give the order of day, month and year.
     interactions : sequence of (str, str), default=()
         Pairs of columns (VW text: namespaces) whose features are multiplied.
     standardize : bool or None, default=False
@@ -290,15 +319,31 @@ def open_stream(
         written.
     na : sequence of str, default=()
         Further texts that mean a missing value, also in the label, where otherwise only an empty field is missing.
-    word_weights : {"counts", "log"}, default="counts"
-        The values of words: how often each occurs; or 1 + log of that, with the words of a row scaled to length 1.
+    word_weights : {"counts", "log", "tfidf"} or None, default="counts"
+        The values of words: how often each occurs; or 1 + log of that, with the words of a row scaled to length 1; or the same
+        with each first multiplied by ``1 + log((1 + n) / (1 + m))``, where m of the n rows so far have the word. In svmlight
+        and VW text all features are words. None means log for tables and counts for other formats.
+    ngrams : (int, int), default=(1, 1)
+        The least and the largest number of words of a phrase: (1, 2) uses single words and pairs of consecutive words, (0, 0) no
+        words.
+    char_ngrams : (int, int) or None, default=None
+        The least and the largest number of characters of sequences within words, which are used as well.
     weight : str or None, default=None
         The column of a table with the weights of the examples, numbers of at least 0.
+    regression : bool, default=False
+        Whether the labels are real targets: `Batch.codes` then holds their bits as float64, and `Stream.labels` is empty.
+    separator : str or None, default=None
+        The text between several labels in one field; the labels of the stream are then these fields. In JSON lines a list of
+        labels becomes such a field.
     ahead : float, default=0
-        With `standardize`, the number of bytes to keep before the first batch, so that these rows are scaled by the mean and
-        deviation of all of them. Later rows, and with 0 all of them, are scaled by those of the rows up to each.
+        With `standardize` or tfidf, the number of bytes to keep before the first batch, so that these rows are scaled by the mean
+        and deviation, and weighted by the frequencies of words, of all of them. Later rows, and with 0 all of them, are scaled by
+        those of the rows up to each.
     keep : sequence of str, default=()
         Columns of a table to give as they are, in `Batch.kept`.
+    on_bad_rows : {"stop", "skip"}, default="stop"
+        What to do with a row that cannot be read, such as one with a wrong number of fields: stop with an error, or leave it out
+        and count it in `Stream.bad_rows`.
     encoder : Encoder or None, default=None
         The encoder of an earlier file, to give the same columns the same features.
     batch_bytes : int, default=1 MiB
@@ -317,6 +362,10 @@ def open_stream(
     """
     if batch_bytes < 1:
         raise ValueError(f"`batch_bytes` must be at least 1; got {batch_bytes}. A typical value is a million.")
+    if on_bad_rows not in CHOICES:
+        raise ValueError(
+            f"`on_bad_rows` must be stop or skip; got {on_bad_rows!r}. skip leaves them out and counts them."
+        )
     names = expand(paths)
     if threads is None:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
@@ -334,24 +383,57 @@ def open_stream(
             first, found, Buffers(batch_bytes), encoder,
             label=label, header=header, types=types, labelled=labelled, one_based=one_based,
             bits=bits, interactions=interactions, standardize=standardize, na=na, word_weights=word_weights, weight=weight,
+            ngrams=ngrams, char_ngrams=char_ngrams,
+            tolerant=on_bad_rows == "skip",
         )  # fmt: skip
         reader.encoder.format = reader.encoder.format or found
+        if regression or reader.encoder.regression:
+            _read_targets(reader, labelled)
+        if separator is not None:
+            _read_fields(reader, separator)
         if keep and reader.encoder.family == "table":
             cast(TableReader, reader).keep_columns(keep)
     except BadData as error:
         raise BadData(error.message, error.path or names[0], error.line) from None
     finally:
         first.close()
-    return Stream(names, first if names[0] == "-" else None, found, reader, max(1, threads), span, ahead)
+    live = first if names[0] == "-" else None
+    return Stream(names, live, found, reader, max(1, threads), span, ahead, on_bad_rows == "skip")
 
 
-def _as_array(labels: list[Any], codes: Any) -> Any:
-    """Labels as an array; an object array with None for examples without a label."""
+def _read_targets(reader: Any, labelled: bool) -> None:
+    """Let a reader give real targets in place of the numbers of labels."""
+    encoder = reader.encoder
+    if labelled and encoder.family == "table" and encoder.label_kind != "number":
+        raise BadData(
+            f"The target of a regression must be a column of numbers; {encoder.label!r} holds text. Name another column with "
+            "--label, give the texts that mean a missing number with --na, or leave out --regression."
+        )
+    encoder.regression = True
+    reader.labels = TargetLabels()
+
+
+def _read_fields(reader: Any, separator: str) -> None:
+    """Let a reader give the text of the label, which may hold several."""
+    reader.encoder.separator, reader.encoder.label_kind = separator, "category"
+    reader.labels = TextLabels()
+
+
+def _labels_of(source: Stream, codes: Any) -> Any:
+    """Labels as an array; an object array with None for examples without a label. Real targets, with NaN for them."""
+    labels = source.labels
+    if source.encoder.regression:
+        return codes.view(np.float64)
     if (codes < 0).any():
         chosen = np.empty(len(labels) + 1, object)
         chosen[: len(labels)] = labels
         return chosen[codes]
     return np.asarray(labels)[codes]
+
+
+def _warn_of_bad_rows(source: Stream) -> None:
+    if message := source.bad_rows.describe():
+        warnings.warn(message, stacklevel=3)
 
 
 def _warn_of_left_out(source: Stream) -> None:
@@ -385,7 +467,8 @@ def read(path: Paths, **options: Any) -> tuple[Any, Any]:
     source = open_stream(path, **{"ahead": math.inf, **options})
     _warn_of_left_out(source)
     whole = join([compact(batch) for batch in source])
-    y = _as_array(source.labels, whole.codes)
+    _warn_of_bad_rows(source)
+    y = _labels_of(source, whole.codes)
     if not isinstance(whole.rows, CSR):
         return whole.rows, y
     width = source.encoder.n_features
@@ -419,9 +502,10 @@ def stream(path: Paths, **options: Any) -> Iterator[tuple[Any, Any]]:
     source = open_stream(path, **options)
     _warn_of_left_out(source)
     for batch in source:
-        y = _as_array(source.labels, batch.codes)
+        y = _labels_of(source, batch.codes)
         if isinstance(batch.rows, CSR):
             indptr, indices, values = batch.rows
             yield csr_array((values, indices, indptr), shape=(batch.size, source.encoder.n_features)), y
         else:
             yield batch.rows, y
+    _warn_of_bad_rows(source)

@@ -27,6 +27,7 @@ from rosenblatt.engine.text.svmlight_report import (
     ZERO_INDEX,
 )
 
+from .bad_rows import OneLineEach
 from .batch import Batch
 from .encoder import Encoder
 from .errors import BadData
@@ -62,9 +63,15 @@ class Parsed(NamedTuple):
     labels: NDArray[np.float64]
     lines: int
     highest: int
+    counted: bool = False  # whether the frequencies of words have these rows already
+
+    @property
+    def size(self) -> int:
+        """Number of bytes in memory."""
+        return sum(int(array.nbytes) for array in (*self.rows, self.labels))
 
 
-class SvmlightReader:
+class SvmlightReader(OneLineEach):
     """Reader of svmlight text; column numbers are the feature numbers as written."""
 
     label_text = "the first field"
@@ -98,11 +105,21 @@ class SvmlightReader:
         self.buffers.give_back(block)
         return Parsed(parsed, labels[:rows], int(report[LINES]), int(report[HIGHEST]))
 
+    def count(self, parsed: Parsed) -> Parsed:
+        """Add rows that will be finished later to the frequencies of words."""
+        self._widen(parsed)
+        self.encoder.count(parsed.rows)
+        return parsed._replace(counted=True)
+
     def finish(self, parsed: Parsed, first_line: int) -> Batch:
         """Number the labels; called for the blocks in order."""
+        self._widen(parsed)
+        self.encoder.weigh(parsed.rows, self.encoder.learning and not parsed.counted)
+        return Batch(parsed.rows, self.labels.codes(parsed.labels), np.zeros(0), None, first_line)
+
+    def _widen(self, parsed: Parsed) -> None:
         if not self.encoder.frozen and parsed.rows.indices.size:
             self.encoder.width = max(self.encoder.width, parsed.highest + 1)
-        return Batch(parsed.rows, self.labels.codes(parsed.labels), np.zeros(0), None, first_line)
 
     def _convert_slowly(self, block: Block, rows: CSR, labels: NDArray[np.float64], slow: list[list[int]]) -> CSR:
         """Convert the numbers that compiled code could not, and sort rows if needed."""

@@ -2,18 +2,21 @@
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.text.arrays import Tokens
-
 from .batch import Batch
-from .encoder import KINDS, Encoder
+from .dates import ORDERS, Form, NotADate, date_form, date_parts, is_date
+from .encoder import KINDS, Encoder, Found
 from .errors import BadData
 from .labels import NumberLabels, TextLabels
+from .quantities import NotANumber, is_quantity, notation, quantities
+from .summary import Sample
 
 LABEL_NAMES = ("label", "target", "class", "y")
 """Usual names of the label column; an earlier one is preferred."""
@@ -25,6 +28,33 @@ NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*\Z")
 
 INFINITE = re.compile(r"\s*[+-]?inf(inity)?\s*\Z", re.IGNORECASE)
 """Infinity is not allowed in a column of numbers, but does not make it a column of categories."""
+
+
+def guess(
+    values: Sequence[str], missing: Collection[str] = MISSING, prefer: str = ".", tolerant: bool = False
+) -> tuple[str, Any]:
+    """Guess the kind of a column from its first values, and how numbers and dates are written.
+
+    The second value is None for plain numbers, the decimal mark of other numbers, and the form of dates. `prefer` is the decimal
+    mark of numbers such as 1,234. With `tolerant` up to one of twenty values need not be a number or date, as the others are.
+    """
+    kind = guess_kind(values, missing)
+    if kind == "number":
+        return kind, None
+    present = [value for value in values if value.strip() not in missing]
+    if tolerant and present:
+        tests: list[Callable[[str], Any]] = [NUMBER.match]
+        tests += [partial(is_quantity, mark=mark) for mark in (prefer, *EXAMPLES)]
+        tests += [partial(is_date, order=order) for order in ORDERS]
+        for good in tests:
+            fit = [value for value in present if good(value)]
+            if 20 * len(fit) >= 19 * len(present) and len(fit) < len(present):
+                return guess(fit, missing, prefer)
+    if mark := present and notation(present, prefer):
+        return "number", mark
+    if form := date_form(present):
+        return "date", form
+    return kind, None
 
 
 def guess_kind(values: Sequence[str], missing: Collection[str] = MISSING) -> str:
@@ -78,27 +108,34 @@ def plan(
     weight: str | None = None,
     label_kinds: Mapping[str, str] | None = None,
     idle: Mapping[str, str] | None = None,
+    forms: Mapping[str, Any] | None = None,
+    samples: Mapping[str, Sample] | None = None,
     **options: Any,
 ) -> Encoder:
     """Create an encoder for a table with the detected kinds of columns, some of which `types` may replace.
 
     `label_kinds` has the kind of each column if it is the label, where only empty fields are missing. `idle` has columns to leave
-    out, unless `types` names them, and the reasons.
+    out, unless `types` names them, and the reasons. `forms` says how numbers that are not plain, and dates, are written.
+    `samples` are the first values of the columns.
     """
-    chosen = dict(kinds)
+    chosen, forms = dict(kinds), dict(forms or {})
     if weight is not None and weight not in chosen:
         raise BadData(
             f"The weight must be one of the columns {_listed(list(kinds))}; got {weight!r}. Choose one of them."
         )
-    for name, kind in (types or {}).items():
+    for name, wanted in (types or {}).items():
         if str(name) not in chosen:
             raise BadData(
                 f"`types` must name columns ({_listed(list(kinds))}); got {name!r}. {did_you_mean(name, kinds)}"
             )
-        if kind not in (*KINDS, "ignore"):
+        kind, _, order = wanted.partition(":")
+        if kind not in (*KINDS, "ignore") or order not in (("", *ORDERS) if kind == "date" else ("",)):
             raise BadData(
-                f"The type of column {name!r} must be one of {', '.join(KINDS)}, ignore; got {kind!r}. Choose one of them."
+                f"The type of column {name!r} must be one of {', '.join(KINDS)}, ignore, or date:dmy, date:mdy for the order of "
+                f"day and month; got {wanted!r}. Choose one of them."
             )
+        if kind != chosen[str(name)] or order:
+            forms[str(name)] = _form_of(str(name), kind, order, samples or {})
         chosen[str(name)] = kind
     if weight is not None:
         chosen[weight] = "ignore"
@@ -126,11 +163,31 @@ def plan(
         raise BadData(
             "A table must have a column besides the label; this one has none. Check the delimiter and the format."
         )
-    encoder = Encoder("table", columns=chosen, label=column, **options)
+    forms = {name: form for name, form in forms.items() if chosen.get(name) in ("number", "date") and form is not None}
+    encoder = Encoder("table", columns=chosen, label=column, forms=forms, **options)
     encoder.label_kind = label_kind
     encoder.left_out = left_out
     encoder.weight = weight
+    encoder.samples = dict(samples or {})
     return encoder
+
+
+def _form_of(name: str, kind: str, order: str, samples: Mapping[str, Sample]) -> Any:
+    """How the numbers or dates of a column are written whose type was named."""
+    values = samples[name].values if name in samples else []
+    if kind == "number":
+        numbers = [value for value in values if notation([value])]
+        return None if guess_kind(numbers) == "number" or not numbers else notation(numbers)
+    if kind != "date":
+        return None
+    form = date_form(values, (order,) if order else tuple(ORDERS))
+    if form is None:
+        shown = next((value for value in values if date_form([value]) is None), values[0] if values else "nothing")
+        raise BadData(
+            f"Column {name!r} must hold dates such as 2024-03-31, 31.3.2024 or 3/31/2024, all {ORDERS.get(order, 'alike')}; got "
+            f"{shown[:40]!r}. Give another type, such as --types {name}=category."
+        )
+    return form
 
 
 _NO_WEIGHTS = np.zeros(0)
@@ -144,15 +201,17 @@ class Parsed(NamedTuple):
     rows: Any
     labels: Any
     lines: int
-    tokens: Tokens | None = None
+    found: Found | None = None
     kept: dict[str, list[Any]] | None = None
     weights: NDArray[np.float64] = _NO_WEIGHTS
-    counted: bool = False  # whether the running moments have the numbers already
+    counted: bool = False  # whether the running statistics have these rows already
+    unseen: Mapping[str, Counter[str]] = {}  # for each column the categories that a model does not know, and how often
 
     @property
     def size(self) -> int:
         """Number of bytes in memory."""
-        return int(self.numbers.nbytes + sum(data.nbytes + ends.nbytes for data, ends in self.texts.values()))
+        text = sum(data.nbytes + ends.nbytes for data, ends in self.texts.values())
+        return int(self.numbers.nbytes + text + (0 if self.found is None else self.found.size))
 
 
 class TableReader:
@@ -174,9 +233,11 @@ class TableReader:
         self.labels: Any = NumberLabels() if encoder.label_kind == "number" else TextLabels()
         self.has_label = labelled and encoder.label is not None and encoder.label in self.names
         self.kept: list[str] = []
+        self.missing: list[str] = []  # texts without a feature, in formats where a missing value is written as text
+        self.unseen: dict[str, Counter[str]] = {}
         self.weight = encoder.weight if labelled and encoder.weight in self.names else None
         self.check_columns(self.names)
-        self.wanted = [*encoder.columns, *([str(encoder.label)] if self.has_label else [])]
+        self.wanted = [*encoder.sources, *([str(encoder.label)] if self.has_label else [])]
         if self.weight is not None:
             self.wanted = list(dict.fromkeys([*self.wanted, self.weight]))
 
@@ -193,7 +254,7 @@ class TableReader:
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Raise if a column is missing in the file."""
-        needed = [*self.encoder.columns, *([str(self.encoder.label)] if self.has_label else [])]
+        needed = [*self.encoder.sources, *([str(self.encoder.label)] if self.has_label else [])]
         absent = [name for name in needed if name not in names]
         if absent:
             raise BadData(
@@ -211,6 +272,8 @@ class TableReader:
     ) -> Parsed:
         """Encode columns (float64 or string arrays) as far as possible without regard to the order of the batches."""
         encoder = self.encoder
+        columns = self._in_parts(columns)
+        unseen = self._strangers(columns) if encoder.frozen and encoder.bits is None else {}
         texts = {name: _text(columns[name], kind) for name, kind in encoder.columns.items() if kind != "number"}
         numbers = np.empty((rows, len(encoder.number_columns)))
         for c, name in enumerate(encoder.number_columns):
@@ -223,12 +286,48 @@ class TableReader:
             labels = labels.to_numpy(zero_copy_only=False)
             if np.isinf(labels).any():
                 raise InfiniteNumber(int(np.flatnonzero(np.isinf(labels))[0]), str(encoder.label), np.inf)
-        parsed = Parsed(numbers, texts, None, labels, lines, kept=kept, weights=self._weights(columns))
-        if not encoder.in_order or (encoder.dense and encoder.moments is None):
-            return self._rows(parsed)
-        if encoder.moments is None:
-            parsed = parsed._replace(tokens=encoder.tokens_of(numbers, texts))
-        return parsed
+        parsed = Parsed(numbers, texts, None, labels, lines, kept=kept, weights=self._weights(columns), unseen=unseen)
+        if encoder.dense:
+            return parsed if encoder.learning else self._rows(parsed)
+        if encoder.interactions and encoder.learning:
+            return parsed  # products need the scaled numbers
+        found = self._found(parsed)
+        parsed = parsed._replace(found=found, texts={})
+        complete = found.names is None and not encoder.learning
+        return self._rows(parsed) if complete or not encoder.in_order else parsed
+
+    def _in_parts(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The columns with the numbers of texts, and with the parts of dates, by the forms that the encoder has."""
+        found = dict(columns)
+        for name, form in self.encoder.forms.items():
+            try:
+                if isinstance(form, Form):
+                    parts = date_parts(columns[name], form)
+                    found |= {f"{name}.{part}": column for part, column in parts.items()}
+                elif not _is_number(columns[name]):
+                    found[name] = quantities(columns[name], form)
+            except (NotANumber, NotADate) as error:
+                raise BadCell(error.row, wrong_form(name, form, error.text)) from None
+        return found
+
+    def _strangers(self, columns: Mapping[str, Any]) -> dict[str, Counter[str]]:
+        """The categories that have no feature, and how often each occurs."""
+        import pyarrow.compute as pc
+
+        unseen = {}
+        for name, kind in self.encoder.columns.items():
+            if kind != "category" or not len(columns[name]):
+                continue
+            counts = pc.value_counts(columns[name])
+            pairs = zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist())
+            strange: Counter[str] = Counter()
+            for value, many in pairs:
+                text = (value or "").strip()
+                if text and text not in self.missing and self.encoder.vocabulary.find(f"{name}={text}") < 0:
+                    strange[text] += many
+            if strange:
+                unseen[name] = strange
+        return unseen
 
     def _weights(self, columns: Mapping[str, Any]) -> NDArray[np.float64]:
         """The weights of the rows, which must be numbers of at least 0; none without a column of weights."""
@@ -237,38 +336,79 @@ class TableReader:
         weights = columns[self.weight].to_numpy(zero_copy_only=False)
         wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
         if wrong.size:
-            shown = "an empty field" if np.isnan(weights[wrong[0]]) else f"{weights[wrong[0]]:g}"
-            raise BadData(
-                f"The weight of an example, column {self.weight!r}, must be a number of at least 0; got {shown}. Correct it; 1 "
-                "is the weight of an ordinary example."
-            )
+            shown = "" if np.isnan(weights[wrong[0]]) else f"{weights[wrong[0]]:g}"
+            raise BadCell(int(wrong[0]), weight_message(self.weight, shown))
         found: NDArray[np.float64] = np.array(weights, np.float64)
         return found
+
+    def _found(self, parsed: Parsed) -> Found:
+        return self.encoder.look_up(parsed.numbers, parsed.texts, self.missing)
 
     def _rows(self, parsed: Parsed) -> Parsed:
         """Encode the columns as features, adding new ones."""
         encoder = self.encoder
+        learn = encoder.learning and not parsed.counted
         if encoder.moments is not None:
-            learn = not (encoder.frozen or encoder.learned_moments or parsed.counted)
             encoder.moments.standardize(parsed.numbers, learn)
         if encoder.dense:
             return parsed._replace(rows=np.nan_to_num(parsed.numbers, copy=False))
-        tokens = parsed.tokens or encoder.tokens_of(parsed.numbers, parsed.texts)
-        return parsed._replace(rows=encoder.rows_of(tokens, parsed.numbers.shape[0]))
+        found = parsed.found or self._found(parsed)
+        return parsed._replace(rows=encoder.rows_of(found, parsed.numbers, learn), found=None, texts={})
 
     def count(self, parsed: Parsed) -> Parsed:
-        """Add rows that will be finished later to the running moments."""
-        assert self.encoder.moments is not None
-        self.encoder.moments.standardize(parsed.numbers.copy(), True)
+        """Add rows that will be finished later to the running statistics."""
+        encoder = self.encoder
+        if encoder.moments is not None:
+            encoder.moments.standardize(parsed.numbers.copy(), True)
+        if not encoder.dense:
+            found = encoder.settle(parsed.found or self._found(parsed))
+            parsed = parsed._replace(found=None if parsed.texts else found)
         return parsed._replace(counted=True)
 
     def finish(self, parsed: Parsed, first_line: int) -> Batch:
         """Update the running moments and number new features and labels; called for the batches in order."""
         if parsed.rows is None:
             parsed = self._rows(parsed)
+        for name, strange in parsed.unseen.items():
+            self.unseen.setdefault(name, Counter()).update(strange)
         count = parsed.numbers.shape[0]
         codes = np.full(count, -1) if parsed.labels is None else self.labels.codes(parsed.labels)
         return Batch(parsed.rows, codes, parsed.weights, None, first_line, parsed.kept)
+
+
+class BadCell(Exception):  # noqa: N818
+    """A cell that does not hold what its column needs: its row within the batch, and the error message."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(row, message)
+        self.row, self.message = row, message
+
+
+def wrong_form(column: str, form: Any, text: str) -> str:
+    """The error message about a text that is no date or no number of this form."""
+    date = isinstance(form, Form)
+    expected = f"dates written {ORDERS[form.order]}" if date else f"numbers written {EXAMPLES[form]}"
+    return (
+        f"Column {column!r} must hold {expected}, as its first rows do; got {text.strip()[:40]!r}. Correct it, or set its type "
+        f"to category (--types {column}=category)."
+    )
+
+
+def weight_message(column: str, text: str) -> str:
+    """The error message about a wrong weight."""
+    return (
+        f"The weight of an example, column {column!r}, must be a number of at least 0; got {text[:40] or 'an empty field'}. "
+        "Correct it; 1 is the weight of an ordinary example."
+    )
+
+
+EXAMPLES = {".": "as in 1,234.5", ",": "as in 1.234,5"}
+
+
+def _is_number(column: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_floating(column.type))
 
 
 class InfiniteNumber(Exception):  # noqa: N818

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine.conventions import CSR
 from rosenblatt.engine.entries import parse_vw
-from rosenblatt.engine.text.arrays import Tokens
 from rosenblatt.engine.text.vw_report import (
     BAD_FACTOR,
     BAD_LABEL,
@@ -27,8 +26,9 @@ from rosenblatt.engine.text.vw_report import (
     WEIGHTS,
 )
 
+from .bad_rows import OneLineEach
 from .batch import Batch
-from .encoder import Encoder
+from .encoder import Encoder, Found
 from .errors import BadData
 from .labels import NumberLabels
 from .sources import Block, Buffers, Opened, blocks
@@ -45,17 +45,23 @@ _REASONS = {
 
 
 class Parsed(NamedTuple):
-    """A parsed block as tokens, or as rows if no new features are added."""
+    """A parsed block as features that may be new, or as rows."""
 
-    tokens: Tokens
+    found: Found
     rows: CSR | None
     labels: NDArray[np.float64]
     weights: NDArray[np.float64]
     tags: list[str] | None
     lines: int
+    counted: bool = False  # whether the frequencies of words have these rows already
+
+    @property
+    def size(self) -> int:
+        """Number of bytes in memory."""
+        return self.found.size + int(self.labels.nbytes + self.weights.nbytes)
 
 
-class VwReader:
+class VwReader(OneLineEach):
     """Reader of VW text; features are named ``name`` or ``namespace^name``."""
 
     label_text = "the first field"
@@ -106,13 +112,19 @@ class VwReader:
             [block.memory[a:b].decode("utf-8", "replace") for a, b in tags[:rows].tolist()] if report[TAGS] else None
         )
         self.buffers.give_back(block)
-        encoded = None if self.encoder.in_order else self.encoder.rows_of(tokens, rows, self.places)
+        found = self.encoder.look_up_tokens(tokens, rows, self.places)
+        complete = found.names is None and not self.encoder.learning
+        encoded = self.encoder.rows_of(found) if complete or not self.encoder.in_order else None
         weights = weights[:rows].copy() if report[WEIGHTS] else np.zeros(0)
-        return Parsed(tokens, encoded, labels[:rows].copy(), weights, named, int(report[LINES]))
+        return Parsed(found, encoded, labels[:rows].copy(), weights, named, int(report[LINES]))
+
+    def count(self, parsed: Parsed) -> Parsed:
+        """Add rows that will be finished later to the frequencies of words."""
+        return parsed._replace(found=self.encoder.settle(parsed.found), counted=True)
 
     def finish(self, parsed: Parsed, first_line: int) -> Batch:
         """Number the features and the labels; called for the blocks in order."""
-        rows = parsed.rows or self.encoder.rows_of(parsed.tokens, parsed.labels.size, self.places)
+        rows = parsed.rows or self.encoder.rows_of(parsed.found, learn=self.encoder.learning and not parsed.counted)
         return Batch(rows, self.labels.codes(parsed.labels), parsed.weights, parsed.tags, first_line)
 
     def _error(self, block: Block, status: int, place: int) -> BadData:

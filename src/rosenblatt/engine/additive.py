@@ -66,6 +66,31 @@ def decide_together(
     return tau, norm, verdict(tau, norm, moved)
 
 
+def score_of(state: Any, k: Any, product: Any, bias: Any) -> Any:
+    """The score of weight vector k from <w, x>."""
+    return product + bias
+
+
+def summed(state: Any, k: Any, product: Any, bias: Any) -> Any:
+    """The part of the summed scores of all weight vectors that comes from the last one."""
+    return state.weights.tally[0].age * (product + bias)
+
+
+def objective(state: Any, loss: Any) -> Any:
+    """The loss; there is no penalty."""
+    return loss
+
+
+def decay(state: Any) -> Any:
+    """Without a penalty the weights do not change by themselves."""
+    return False
+
+
+def add_up(state: Any, x: Any, importance: Any) -> Any:
+    """Without a scale there is nothing to add up."""
+    return False
+
+
 def move(
     state: Any, settings: Any, x: Any, norm: Any, age: Any, sign: Any, product: Any, first: Any, second: Any
 ) -> Any:

@@ -4,12 +4,12 @@ Numba's cache on disk detects changes in the file of a function, but not in func
 folder for each version of the sources, code compiled from other sources is never loaded.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
 import sys
-import tempfile
-from importlib import metadata
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -41,6 +41,9 @@ def is_private(folder: Path) -> bool:
 @functools.cache
 def cache_folder() -> Path:
     """Folder of code compiled by Numba, named by the sources, Numba and Python; a temporary one if it cannot be written."""
+    import tempfile
+    from importlib import metadata  # as slow to import as all of this package that a command needs
+
     versions = hashlib.sha256(f"{metadata.version('numba')} {sys.version}".encode()).hexdigest()[:8]
     folder = base_folder() / f"{SOURCES}-{versions}"
     try:
@@ -52,3 +55,28 @@ def cache_folder() -> Path:
     except OSError:
         folder = Path(tempfile.mkdtemp(prefix="rosenblatt-"))
     return folder
+
+
+def building_lock() -> Path:
+    """The file that a process locks while it makes a library."""
+    return base_folder() / "build.lock"
+
+
+@contextlib.contextmanager
+def only_one(path: Path, wait: bool) -> Iterator[bool]:
+    """Whether this process alone holds the lock; the system releases it when the process ends in any way."""
+    try:
+        import fcntl
+    except ImportError:  # without locks two processes may build at once; each replaces the file when it is complete
+        yield True
+        return
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not wait:
+                yield False
+                return
+            print("rosenblatt: waiting for another process that makes a library", file=sys.stderr)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield True

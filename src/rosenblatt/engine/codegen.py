@@ -12,7 +12,6 @@ time of its few lines, not that of the loops.
 import functools
 import hashlib
 import importlib.util
-import inspect
 import math
 import sys
 import tempfile
@@ -28,10 +27,11 @@ from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 
 from rosenblatt.engine.cache import cache_folder
+from rosenblatt.engine.compiling import announce
 from rosenblatt.engine.jit import checked, uncollected
 from rosenblatt.engine.simd import intrinsic
 from rosenblatt.engine.state import Additive, Asked
-from rosenblatt.engine.steps import NUMBERS, Step, definitions, kind_of_step, step_parameters
+from rosenblatt.engine.steps import NUMBERS, Step, definitions, given_names, kind_of_step, step_parameters
 
 Kernels = types.ModuleType
 """A generated module."""
@@ -76,7 +76,7 @@ _PAIR_RULE = """def rule({given}, params, out):
 def compile_step(step: Step) -> Any:
     """The compiled step function of a rule, from the cache folder where possible."""
     kind, hyperparameters = kind_of_step(step), step_parameters(step)
-    names = tuple(inspect.signature(step).parameters)
+    names = given_names(step)
     if numba.config.DISABLE_JIT:
         return _InPython(step, names, NUMBERS[kind], hyperparameters)
     arguments = ", ".join(f"params[{hyperparameters.index(n)}]" if n in hyperparameters else n for n in names)
@@ -169,12 +169,11 @@ class _InPython:
 
 def load_module(name: str, source: str) -> Kernels:
     """Write the module unless a file with the same text exists, then import it."""
+    announce()
     digest = hashlib.sha256(source.encode()).hexdigest()[:12]
     name = f"{name}_{digest}"
     path = cache_folder() / f"{name}.py"
     if not path.exists() or path.read_text(encoding="utf-8") != source:
-        if sys.stderr.isatty():
-            print("rosenblatt: compiling for this machine; the result is cached for later runs …", file=sys.stderr)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:
             file.write(source)
         Path(file.name).replace(path)

@@ -28,7 +28,7 @@ _TASK, _SLOTS = "(d2q1d1qq)", "(q1d2qq)"
 _ROWS = "(d1I1q1q1?)"
 _FEATURES, _WORK = "(q1i1d1i1)", "(d2d2d2)"
 
-KINDS = ("Additive", "Scaled", "Diagonal", "Full", "Committee")
+KINDS = ("Additive", "Penalized", "Scaled", "Diagonal", "Full", "Committee")
 
 PASSES = {
     "rows": "q W X q1 d1 q1",
@@ -44,22 +44,33 @@ ENTRIES: dict[str, tuple[str, str]] = {
     "score_many": ("readouts", "V2 d1 X q1 d2"),
     "guess_two": ("readouts", "V1 d1 q q q"),
     "guess_many": ("readouts", "V2 d1 q q q"),
+    "sparse_products": ("readouts", "q1 O1 V1 q1 O1 V1 V2"),
     "vote_two": ("readouts", "d2 q1 d2 d1 d d2 d2"),
     "vote_many": ("readouts", "d2 q1 d2 d1 d ? d2 d2"),
     "add_difference": ("mixing", "d1 d V1 V1"),
     "collect": ("mixing", "d1 d V1 V1 d1 d d1"),
     "add_packed": ("mixing", "d1 O1 d1"),
-    "add_words": ("text.tokens", f"B1 i1 B1 q {TOKENS}"),
-    "add_categories": ("text.tokens", f"B1 i1 B1 q {TOKENS}"),
+    "add_words": ("text.tokens", f"B1 i1 Q1 B1 q q q2 {TOKENS}"),
+    "add_characters": ("text.tokens", f"B1 i1 Q1 B1 q q q {TOKENS}"),
+    "add_categories": ("text.tokens", f"B1 i1 Q1 B1 q {TOKENS}"),
     "add_numbers": ("text.tokens", f"d1 B1 q {TOKENS}"),
     "room_to_cross": ("text.tokens", f"{TOKENS} q1 q1 q q ?"),
     "cross": ("text.tokens", f"{TOKENS} q1 q1 q q ? {TOKENS}"),
     "arrange": ("text.tokens", "i1 q q1 q1"),
-    "slot_of": ("text.tokens", "B1 q q Q1 q1 B1"),
+    "slot_of": ("text.tokens", "B1 q q Q1 q1 B1 q"),
     "rehash": ("text.tokens", "Q1 q1 B1 q"),
-    "number_tokens": ("text.tokens", f"{TOKENS} q1 q1 Q1 q1 B1 q q ? q1 i1 d1 q"),
+    "add_names": ("text.tokens", "q1 B1 q Q1 q1 B1 q i1 q"),
+    "find_tokens": ("text.tokens", f"{TOKENS} q1 q1 Q1 q1 B1 q q q1 i1 d1 q1 q1"),
+    "number_tokens": ("text.tokens", f"{TOKENS} q1 q1 Q1 q1 B1 q q1 i1 d1 q"),
+    "number_rows": ("text.weights", "d2 i1 q1 i1 d1"),
+    "renumber": ("text.weights", "i1 i1"),
+    "tidy_rows": ("text.weights", "q1 i1 d1 i1 d1 q1"),
+    "add_rows": ("text.weights", "q1 i1 d1 q1 i1 d1 q1 i1 d1"),
+    "count_documents": ("text.weights", "q1 i1 q1 q1"),
+    "weigh_words": ("text.weights", "q1 i1 d1 q1 q1 ?"),
     "parse_vw": ("text.vw", f"B1 q {TOKENS} d1 d1 q2 q2 B1 q1 q1"),
     "parse_svmlight": ("text.svmlight", "B1 q q1 i1 d1 d1 q2 q1 q1"),
+    "parse_json": ("text.json_lines", "B1 q Q1 q1 B1 q1 q B1 q2 d2 B2 i2 q1 q2 q1"),
     "last_record": ("text.tables", "B1 q q"),
     "label_codes": ("text.tables", "d1 d1 q q1 q1 q"),
     "standardize": ("text.tables", "d2 d1 d1 d1 ?"),
@@ -102,6 +113,7 @@ def source(name: str) -> Any:
     """The function of the engine that Numba compiles on its first call."""
     try:
         module = import_module(f"rosenblatt.engine.{ENTRIES[name][0]}")
+        import_module("rosenblatt.engine.compiling").announce()
     except ModuleNotFoundError as error:
         if error.name not in ("numba", "llvmlite"):
             raise

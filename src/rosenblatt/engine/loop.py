@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numba import carray, njit, uint64
 
-from . import additive, committee, scaled, second_order
+from . import additive, committee, penalized, scaled, second_order
 from .conventions import ONE_VS_REST
 from .entries import Passes
 from .jit import ENTRY, LOOP, NOGIL, VERB, compiled, named, verb
 from .readouts import settle_tie, top_rival
-from .rows import dot, dots, fetch_ahead, row, sparse_example
+from .rows import dot, dot_and_fetch, dots, fetch, fetch_numbers, row, rows_ahead, sparse_example
 from .simd import as_row, pointer
 from .state import (
     BAD_VALUE,
@@ -35,6 +35,8 @@ from .state import (
     Committee,
     Diagonal,
     Full,
+    Penalized,
+    Penalties,
     Scaled,
     Scales,
     Settings,
@@ -43,7 +45,19 @@ from .state import (
     kind_of,
 )
 
-_CODE = {Additive: additive, Scaled: scaled, Diagonal: second_order, Full: second_order}
+_CODE = {
+    Additive: (additive,),
+    Penalized: (penalized, additive),
+    Scaled: (scaled, additive),
+    Committee: (scaled, additive),
+    Diagonal: (second_order, additive),
+    Full: (second_order, additive),
+}
+"""For each kind the modules of its functions; the first that has a function gives it."""
+
+
+def _of(state: Any, name: str) -> Any:
+    return next(found for module in _CODE[kind_of(state)] if (found := getattr(module, name, None)) is not None)
 
 
 # ---- functions that differ between the kinds of rules ----
@@ -59,7 +73,7 @@ def decide(
     update, or `REFUSED` if the result of the rule is invalid. No weights are changed here. `norm` is 0, or the value returned by
     an earlier call for the same example.
     """
-    return _CODE[kind_of(state)].decide
+    return _of(state, "decide")
 
 
 @verb(**VERB)
@@ -71,7 +85,7 @@ def decide_together(
     Write the classes to update to `columns` of the state, and the two numbers of each step to `amounts` and `lagged`. Return the
     size of the step, ‖x‖², and the number of classes to update, as `decide`.
     """
-    return _CODE[kind_of(state)].decide_together
+    return _of(state, "decide_together")
 
 
 @verb(**VERB)
@@ -79,43 +93,43 @@ def move(
     state: Any, settings: Any, x: Any, norm: Any, age: Any, sign: Any, product: Any, first: Any, second: Any
 ) -> Any:
     """Update the only weight vector; return `DONE`, or the reason why the pass must return."""
-    return _CODE[kind_of(state)].move
+    return _of(state, "move")
 
 
 @verb(**VERB)
 def move_columns(state: Any, settings: Any, x: Any, norm: Any, age: Any, moved: Any) -> Any:
     """Update several weight vectors by the steps stored by `decide` or `decide_together`; return the same as `move`."""
-    return _CODE[kind_of(state)].move_columns
+    return _of(state, "move_columns")
 
 
 @verb(**VERB)
-def factor(state: Any, k: Any) -> Any:
-    """The factor of the scores of weight vector k; 1 without scales."""
-
-    def plain(state: Any, k: Any) -> Any:
-        return 1.0
-
-    return scaled.factor if kind_of(state) is Scaled else plain
+def score_of(state: Any, k: Any, product: Any, bias: Any) -> Any:
+    """The score of weight vector k, from the inner product of the stored weights with the example and the bias."""
+    return _of(state, "score_of")
 
 
 @verb(**VERB)
-def add_up(state: Any, importance: Any) -> Any:
-    """Add the scales after an example to their total, if there are scales."""
-
-    def plain(state: Any, importance: Any) -> Any:
-        pass
-
-    return scaled.add_up if kind_of(state) is Scaled else plain
+def summed(state: Any, k: Any, product: Any, bias: Any) -> Any:
+    """The sum of the scores of all vectors k of the run, from the same and before what `u` takes off."""
+    return _of(state, "summed")
 
 
 @verb(**VERB)
-def age_of(state: Any, k: Any) -> Any:
-    """The weight of the present vector k in the sum of all vectors: the total of its scale, else the age of the run."""
+def objective(state: Any, loss: Any) -> Any:
+    """The loss of an example with the penalties of the present weights."""
+    return _of(state, "objective")
 
-    def plain(state: Any, k: Any) -> Any:
-        return state.weights.tally[0].age
 
-    return scaled.age_of if kind_of(state) in (Scaled, Committee) else plain
+@verb(**VERB)
+def decay(state: Any) -> Any:
+    """Change the weights as every example does, before its own update; return whether their stored values have changed."""
+    return _of(state, "decay")
+
+
+@verb(**VERB)
+def add_up(state: Any, x: Any, importance: Any) -> Any:
+    """End an example: what must be added up or taken off after it; return whether the stored weights have changed."""
+    return _of(state, "add_up")
 
 
 # ---- the loops ----
@@ -128,13 +142,18 @@ def shortfall(target: Any, margin: Any) -> Any:
 
 
 def two_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: Any, order: Any) -> Any:
-    """One weight vector; y holds 0 for the negative class and 1 for the positive one."""
-    weights = state.weights
+    """One weight vector; y holds 0 for the negative class and 1 for the positive one, or the bits of real targets.
+
+    A regression is the same loop with another margin, -|target - score|: an example whose margin is at least -epsilon is
+    skipped, the loss is what the margin lacks, and the step goes towards the target. The rule gets the loss for the margin.
+    """
+    weights, targets = state.weights, y.view(np.float64)
     counters = weights.tally[0]
     # Local variables stay in registers; fields would cost a load and a store per example.
     age, loss, score = counters.age, counters.loss, weights.scores[0]
     examples, mistakes, run, goal = counters.examples, counters.mistakes, counters.run, counters.goal
     result = DONE
+    ahead = rows_ahead(X)
     t = counters.position
     while t < order.size:
         if weights.log_rows.size > 0 and counters.logged == weights.log_rows.size:
@@ -142,8 +161,9 @@ def two_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: An
             break
         i = order[t]
         x = row(X, i)
-        fetch_ahead(X, order, t)
-        score = (np.float64(dot(weights.w, x)) + weights.bias[0]) * factor(state, 0)
+        fetch_numbers(y, weight, order, t, ahead)
+        product = np.float64(dot_and_fetch(weights.w, x, X, order, t, ahead))
+        score = score_of(state, uint64(0), product, weights.bias[0])
         if not math.isfinite(score):
             result = BAD_VALUE
             break
@@ -151,25 +171,33 @@ def two_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: An
         if importance == 0.0:
             t += 1
             continue
-        sign = 1.0 if y[i] == 1 else -1.0
-        margin = settle_tie(sign * score, y[i] == 1, settings.on_zero)
+        if settings.regression:
+            sign = 1.0 if targets[i] > score else -1.0
+            margin = -abs(targets[i] - score)
+            asked = settings.target - margin
+            wrong = asked > 0.0
+        else:
+            sign = 1.0 if y[i] == 1 else -1.0
+            margin = settle_tie(sign * score, y[i] == 1, settings.on_zero)
+            asked, wrong = margin, margin <= 0.0
 
         first, second, norm, moved = 0.0, 0.0, 0.0, 0
         if margin <= settings.target:
             first, second, norm, moved = decide(
-                rule, state, settings, uint64(0), x, norm, margin, sign * score, importance
+                rule, state, settings, uint64(0), x, norm, asked, sign * score, importance
             )
             if moved == REFUSED:
                 result = BAD_VALUE
                 break
         examples += 1
-        loss += importance * shortfall(settings.target, margin)
-        if margin <= 0.0:
+        loss += importance * objective(state, shortfall(settings.target, margin))
+        if wrong:
             mistakes += 1
         t += 1
+        decay(state)
         if moved == 0:
             age += importance
-            add_up(state, importance)
+            add_up(state, x, importance)
             run += 1
             if run == goal:
                 result = RUN_REACHED
@@ -184,7 +212,7 @@ def two_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: An
             weights.log_steps[entry, 0] = sign * first
             counters.logged += 1
         age += importance
-        add_up(state, importance)
+        add_up(state, x, importance)
         run = 0
         counters.updates += 1
         counters.steps += abs(first)
@@ -203,8 +231,11 @@ def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: A
     counters, scores, tile = weights.tally[0], weights.scores, weights.tile
     columns, amounts, lagged = weights.columns, weights.amounts, weights.lagged
     result = DONE
+    ahead = rows_ahead(X)
     t = counters.position
     while t < order.size and result == DONE:
+        fetch_numbers(y, weight, order, t, ahead)
+        fetch(X, order, t, ahead)
         scored = dots(weights.w, X, order, t, tile)
         for r in range(scored):
             if weights.log_rows.size > 0 and counters.logged == weights.log_rows.size:
@@ -214,7 +245,7 @@ def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: A
             true = uint64(y[i])
             check = 0.0
             for k in range(uint64(scores.size)):
-                scores[k] = (np.float64(tile[r, k]) + weights.bias[k]) * factor(state, k)
+                scores[k] = score_of(state, k, np.float64(tile[r, k]), weights.bias[k])
                 check += scores[k] * 0.0
             if check != 0.0:
                 result = BAD_VALUE
@@ -252,15 +283,18 @@ def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: A
             age = counters.age
             counters.age += importance
             counters.examples += 1
-            counters.loss += importance * loss
+            counters.loss += importance * objective(state, loss)
             if margin <= 0.0:
                 counters.mistakes += 1
             t += 1
+            changed = decay(state)
             if moved == 0:
-                add_up(state, importance)
+                changed |= add_up(state, x, importance)
                 counters.run += 1
                 if counters.run == counters.goal:
                     result = RUN_REACHED
+                    break
+                if changed:
                     break
                 continue
 
@@ -273,7 +307,7 @@ def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: A
                 for c in range(moved):
                     weights.log_steps[entry, columns[c]] = amounts[c]
                 counters.logged += 1
-            add_up(state, importance)
+            add_up(state, x, importance)
             counters.run = 0
             counters.updates += 1
             counters.steps += longest
@@ -307,7 +341,7 @@ def guess_by_average(state: Any, X: Any, order: Any, t: Any, guesses: Any) -> An
         weights = state.weights
         x = row(X, order[t])
         lag = np.float64(dot(weights.u, x)) + weights.u_bias[0]
-        score = age_of(state, 0) * (np.float64(dot(weights.w, x)) + weights.bias[0]) - lag
+        score = summed(state, uint64(0), np.float64(dot(weights.w, x)), weights.bias[0]) - lag
         guesses[t] = 1 if score >= 0.0 else 0
 
     def many(state: Any, X: Any, order: Any, t: Any, guesses: Any) -> None:
@@ -318,7 +352,7 @@ def guess_by_average(state: Any, X: Any, order: Any, t: Any, guesses: Any) -> An
             weights.lagged[k] = np.float64(weights.tile[0, k]) + weights.u_bias[k]
         dots(weights.w, X, order[: t + 1], t, weights.tile)
         for k in range(uint64(weights.bias.size)):
-            score = age_of(state, k) * (np.float64(weights.tile[0, k]) + weights.bias[k]) - weights.lagged[k]
+            score = summed(state, k, np.float64(weights.tile[0, k]), weights.bias[k]) - weights.lagged[k]
             if score > top:
                 best, top = k, score
         guesses[t] = best
@@ -383,12 +417,24 @@ def scales_of(run: Any) -> Any:
     return Scales(floats(run.scale), floats(run.square), floats(run.steps), floats(run.total))
 
 
+@njit(**NOGIL)
+def penalties_of(run: Any, w: Any) -> Any:
+    """The extra arrays of `Penalties`."""
+    return Penalties(
+        floats(run.scale), floats(run.square), floats(run.absolute), floats(run.total), floats(run.owed),
+        weights_like(run.paid, w, np.float64), floats(run.rates),
+    )  # fmt: skip
+
+
 @verb(**NOGIL)
 def state_of(run: Any, w: Any, kind: Any) -> Any:
     """The state of a run of the given kind."""
 
     def additive(run: Any, w: Any, kind: Any) -> Any:
         return Additive(weights_of(run, w))
+
+    def penalized(run: Any, w: Any, kind: Any) -> Any:
+        return Penalized(weights_of(run, w), penalties_of(run, w))
 
     def scaled(run: Any, w: Any, kind: Any) -> Any:
         return Scaled(weights_of(run, w), scales_of(run))
@@ -407,7 +453,10 @@ def state_of(run: Any, w: Any, kind: Any) -> Any:
     def committee(run: Any, w: Any, kind: Any) -> Any:
         return Committee(weights_of(run, w), scales_of(run), floats(run.own))
 
-    return {Additive: additive, Scaled: scaled, Diagonal: diagonal, Full: full, Committee: committee}[kind_of(kind)]
+    made = {
+        Additive: additive, Penalized: penalized, Scaled: scaled, Diagonal: diagonal, Full: full, Committee: committee,
+    }  # fmt: skip
+    return made[kind_of(kind)]
 
 
 @njit(**NOGIL)
@@ -416,7 +465,7 @@ def unpack(address: Any, w: Any, kind: Any) -> Any:
     run = records(address, RUN)[0]
     numbers = run.settings
     settings = Settings(
-        numbers.target, numbers.bias, numbers.on_zero, numbers.scheme, numbers.link, numbers.needs_norm
+        numbers.target, numbers.bias, numbers.on_zero, numbers.scheme, numbers.link, numbers.needs_norm, numbers.regression
     )  # fmt: skip
     return Asked(run.step, floats(run.params)), state_of(run, w, kind), settings
 

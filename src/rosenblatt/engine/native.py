@@ -23,6 +23,9 @@ from typing import Any
 NAME = "rosenblatt.engine._native"
 FILE = "_native.abi3.so" if os.name != "nt" else "_native.pyd"
 
+FAILURE = "failed.txt"
+"""The file beside a library that says why a process in the background could not make it."""
+
 
 class Library:
     """Functions and step functions of a loaded library; without one it has nothing.
@@ -103,6 +106,38 @@ def cached_file() -> Path:
     from .cache import SOURCES, base_folder
 
     return base_folder() / f"library-{SOURCES}" / FILE
+
+
+def start_building() -> str:
+    """Start to make the library in the background; return a line that says so, or nothing if there is nothing to do.
+
+    There is something to do if functions of the package are compiled one by one, as after an installation from a clone, and the
+    library can be made: on Linux and macOS, with Numba, in a cache folder that can be written, if that did not fail before.
+    """
+    asked, file = os.environ.get("ROSENBLATT_LIBRARY", ""), cached_file()
+    if LIBRARY.module is not None or asked or os.name == "nt" or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        return ""
+    if file.exists() or file.with_name(FAILURE).exists() or importlib.util.find_spec("numba") is None:
+        return ""
+    existing = next(folder for folder in file.parents if folder.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK) or not Path(__file__).parent.with_name("aot").is_dir():
+        return ""
+    from .cache import building_lock, only_one
+
+    if building_lock().exists():
+        with only_one(building_lock(), wait=False) as free:
+            if not free:
+                return ""
+    import subprocess
+
+    subprocess.Popen(
+        [sys.executable, "-m", "rosenblatt.aot", "--behind"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    return (
+        "rosenblatt: the other learners are compiled in the background, once, so that they start at once later. It takes some "
+        "minutes of one core at low priority; ROSENBLATT_LIBRARY=off prevents it."
+    )
 
 
 def _find() -> Path | None:

@@ -12,7 +12,7 @@ from numba import njit, uint64
 
 from .conventions import KEEP, POSITIVE, TILE
 from .jit import ENTRY, NOGIL, compiled
-from .rows import dot, dots, row, sparse_example
+from .rows import dot_and_fetch, dots, row, rows_ahead, sparse_example, unsigned
 
 TINY = 5e-324
 
@@ -38,9 +38,9 @@ def top_rival(scores: Any, true: Any) -> Any:
 @njit(_nrt=False, **NOGIL)
 def two_scores(w: Any, bias: Any, X: Any, order: Any, out: Any) -> Any:
     """out[t] = <w, x> + bias; return the first row whose score is not finite, or -1."""
-    bad = -1
+    bad, ahead = -1, rows_ahead(X)
     for t in range(order.size):
-        out[t] = np.float64(dot(w, row(X, order[t]))) + bias[0]
+        out[t] = np.float64(dot_and_fetch(w, row(X, order[t]), X, order, t, ahead)) + bias[0]
         if bad < 0 and not math.isfinite(out[t]):
             bad = t
     return bad
@@ -89,6 +89,19 @@ def guess_many(w: Any, bias: Any, indices: Any, values: Any, count: Any) -> Any:
     x, out = sparse_example(w, indices, values, count), np.empty((1, bias.size))
     bad = many_scores(w, bias, x, np.zeros(1, np.int64), out, np.empty((TILE, w.shape[1]), w.dtype))
     return -1 if bad >= 0 else int(np.argmax(out))
+
+
+@compiled(**ENTRY)
+def sparse_products(indptr: Any, indices: Any, values: Any, starts: Any, columns: Any, entries: Any, out: Any) -> None:
+    """out[i, r] += <x_i, z_r> for the rows x_i of a sparse matrix, and the rows z_r of one that is stored by columns.
+
+    Each sum has the order of the features, as the scores of many classes.
+    """
+    for i in range(uint64(out.shape[0])):
+        for k in range(uint64(indptr[i]), uint64(indptr[i + 1])):
+            j, value = unsigned(indices[k]), values[k]
+            for c in range(uint64(starts[j]), uint64(starts[j + uint64(1)])):
+                out[i, unsigned(columns[c])] += value * entries[c]
 
 
 @compiled(**ENTRY)

@@ -33,8 +33,11 @@ from .simd import (
     zeros,
 )
 
-AHEAD, SHORT_ROW, LINE = 4, 2048, 64
-"""Number of rows to fetch ahead, size in bytes up to which a row is short, and size of a cache line."""
+LINE = 64
+"""Size of a cache line in bytes."""
+
+DENSE_BYTES, SPARSE_BYTES, FEWEST, MOST = 8192, 4096, 4, 64
+"""Size of the rows to fetch ahead in bytes, and limits of their number; see docs/decisions/prefetching.md."""
 
 NEARLY = 1.0 + 1e-9
 """Upper bound of the quotient of two sums of the same squares in different orders."""
@@ -123,22 +126,41 @@ def row(X: Any, i: Any) -> Any:
 
 
 @verb(**VERB)
-def fetch_ahead(X: Any, order: Any, t: Any) -> Any:
-    """Prefetch a row that will be needed soon, if that is faster."""
+def rows_ahead(X: Any) -> Any:
+    """Number of rows by which a row is fetched before it is needed."""
 
-    def dense(X: Any, order: Any, t: Any) -> Any:
-        # The hardware prefetches consecutive rows and long rows, but not short rows in random order.
-        if X.shape[1] * X.itemsize <= SHORT_ROW and t + AHEAD < order.size:
-            i = uint64(order[t + AHEAD])
-            if i != uint64(order[t]) + uint64(AHEAD):
-                coming = X[i]
-                for j in range(uint64(0), uint64(coming.size), uint64(LINE // X.itemsize)):
-                    prefetch(coming, j)
+    def dense(X: Any) -> Any:
+        return max(1, min(MOST, DENSE_BYTES // max(1, X.shape[1] * X.itemsize)))
 
-    def sparse(X: Any, order: Any, t: Any) -> Any:
+    def sparse(X: Any) -> Any:
+        size = X.indices.size * (X.indices.itemsize + X.values.itemsize)
+        return max(FEWEST, min(MOST, SPARSE_BYTES * (X.indptr.size - 1) // max(1, size)))
+
+    return dense if is_dense(X) else sparse
+
+
+@njit(**VERB)
+def fetch_numbers(y: Any, weight: Any, order: Any, t: Any, ahead: Any) -> None:
+    """Fetch label and weight of a later row, which are far apart if the order is random."""
+    if t + ahead < order.size:
+        i = uint64(order[t + ahead])
+        prefetch(y, i)
+        if weight.size > 0:
+            prefetch(weight, i)
+
+
+@verb(**VERB)
+def fetch(X: Any, order: Any, t: Any, ahead: Any) -> Any:
+    """Fetch a sparse row into the cache before it is needed, and before that its boundaries; dense rows: `dot_and_fetch`."""
+
+    def dense(X: Any, order: Any, t: Any, ahead: Any) -> Any:
+        pass
+
+    def sparse(X: Any, order: Any, t: Any, ahead: Any) -> Any:
         # The hardware prefetches consecutive rows too, but these evict weights from the cache.
-        if t + AHEAD < order.size:
-            i = order[t + AHEAD]
+        if t + ahead < order.size:
+            i = order[t + ahead]
+            prefetch(X.indptr, uint64(order[min(t + 2 * ahead, order.size - 1)]))
             start, stop = uint64(X.indptr[i]), uint64(X.indptr[i + 1])
             for k in range(start, stop, uint64(LINE // X.values.itemsize)):
                 prefetch(X.values, k)
@@ -149,6 +171,33 @@ def fetch_ahead(X: Any, order: Any, t: Any) -> Any:
                 prefetch(X.indices, stop - uint64(1))
 
     return dense if is_dense(X) else sparse
+
+
+@verb(**VERB)
+def dot_and_fetch(w: Any, x: Any, X: Any, order: Any, t: Any, ahead: Any) -> Any:
+    """The same as `dot` for row order[t] of X, while a later row is fetched into the cache."""
+
+    def dense(w: Any, x: Any, X: Any, order: Any, t: Any, ahead: Any) -> Any:
+        # One line at a time: a whole row at once would wait for memory before this row is multiplied.
+        (values,) = x
+        coming = X[order[min(t + ahead, order.size - 1)]]
+        size = uint64(values.size)
+        whole = size & ~uint64(7)
+        sums = zeros(w, 8)
+        for j in range(uint64(0), whole, uint64(8)):
+            prefetch(coming, j)
+            sums = multiply_add(sums, load(w, j, 8), load(values, j, 8))
+        if whole < size:
+            prefetch(coming, whole)
+            rest = size - whole
+            sums = multiply_add(sums, load_first(w, whole, rest, 8), load_first(values, whole, rest, 8))
+        return total(sums)
+
+    def sparse(w: Any, x: Any, X: Any, order: Any, t: Any, ahead: Any) -> Any:
+        fetch(X, order, t, ahead)
+        return dot(w, x)
+
+    return dense if is_dense(x) else sparse
 
 
 @verb(**VERB)

@@ -24,21 +24,22 @@ from .state import DONE, REFUSED
 SMALL, LARGE = 1e-10, 1e4  # a scale outside this range is multiplied into v: rounding errors of ‖w‖² grow with w
 
 
-def factor(state: Any, k: Any) -> Any:
-    """The factor of the scores of weight vector k."""
-    return state.scales.scale[k]
+def score_of(state: Any, k: Any, product: Any, bias: Any) -> Any:
+    """The score of weight vector k from <v, x>."""
+    return (product + bias) * state.scales.scale[k]
 
 
-def age_of(state: Any, k: Any) -> Any:
-    """The weight of vector k in the sum of all vectors of the run."""
-    return state.scales.total[k]
+def summed(state: Any, k: Any, product: Any, bias: Any) -> Any:
+    """The part of the summed scores of all weight vectors that comes from v and the bias."""
+    return state.scales.total[k] * (product + bias)
 
 
-def add_up(state: Any, importance: Any) -> Any:
-    """Add the scales after an example to their total."""
+def add_up(state: Any, x: Any, importance: Any) -> Any:
+    """Add the scales after an example to their total; v does not change."""
     scales = state.scales
     for k in range(uint64(scales.scale.size)):
         scales.total[k] += importance * scales.scale[k]
+    return False
 
 
 @verb(**NOGIL)

@@ -115,6 +115,34 @@ class Scales(NamedTuple):
     total: NDArray[np.float64]
 
 
+class Penalties(NamedTuple):
+    """The extra arrays of a rule with a penalty, each with one number per weight vector if nothing else is said.
+
+    Attributes
+    ----------
+    scale
+        The factor of v; the bias has none.
+    square, absolute
+        ‖v‖² and Σ|v| without the bias.
+    total
+        Σ of the scales after each example, weighted by the examples, since the scale was last 1.
+    owed
+        What every weight should have paid to the l1 penalty so far.
+    paid
+        The sum of the changes that the l1 penalty has made, in the shape of the weights; empty without that penalty.
+    rates
+        Constants, see `penalized.FACTOR`.
+    """
+
+    scale: NDArray[np.float64]
+    square: NDArray[np.float64]
+    absolute: NDArray[np.float64]
+    total: NDArray[np.float64]
+    owed: NDArray[np.float64]
+    paid: NDArray[np.float64]
+    rates: NDArray[np.float64]
+
+
 class Variances(NamedTuple):
     """The extra arrays of a second-order rule.
 
@@ -145,6 +173,8 @@ class Settings(NamedTuple):
     link: int
     needs_norm: int
     """Whether the rule needs ‖x‖²."""
+    regression: int
+    """Whether the labels are the bits of real targets and not the numbers of classes."""
 
 
 class Asked(NamedTuple):
@@ -168,6 +198,13 @@ class Scaled(NamedTuple):
 
     weights: State
     scales: Scales
+
+
+class Penalized(NamedTuple):
+    """The state of additive rules with a penalty; their step is that of `Additive`."""
+
+    weights: State
+    penalties: Penalties
 
 
 class Diagonal(NamedTuple):
@@ -207,7 +244,11 @@ _SETTINGS = _record(
 )
 
 _ONE_EXAMPLE = ("label", "weight", "order")
-_ARRAYS = (*State._fields[1:], "params", *_ONE_EXAMPLE, *Scales._fields, *Variances._fields, "own")
+_ARRAYS = tuple(
+    dict.fromkeys(
+        (*State._fields[1:], "params", *_ONE_EXAMPLE, *Scales._fields, *Penalties._fields, *Variances._fields, "own")
+    )
+)
 
 RUN = _record([*((name, _ARRAY) for name in _ARRAYS), ("step", np.int64), ("settings", _SETTINGS)])
 """A run: address and shape of each of its arrays by name, the address of the step function, the settings."""

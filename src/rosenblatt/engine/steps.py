@@ -9,6 +9,7 @@ import functools
 import inspect
 import math
 import textwrap
+import threading
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,7 +19,11 @@ from .state import Additive, Committee, Diagonal, Full, Scaled
 
 Step = Callable[..., Any]
 
-_GIVEN = ("margin", "own", "sq_norm", "w_sq_norm", "steps", "variance", "weight")
+_PARSING = threading.Lock()
+"""Held while a source is parsed: Python 3.11 counts the depth of the tree once for all threads, and may raise a SystemError if
+two of them parse."""
+
+_GIVEN = ("margin", "loss", "own", "sq_norm", "w_sq_norm", "steps", "variance", "weight")
 """Arguments of a step function that describe an example; its other arguments are hyperparameters."""
 
 NUMBERS = {
@@ -27,16 +32,17 @@ NUMBERS = {
     Diagonal: ("margin", "variance", "weight", "unused", "unused_too"),
     Committee: ("margin", "own", "w_sq_norm", "weight", "unused"),
 }
-"""The numbers that the loops of a kind pass to a rule, in their order."""
+"""The numbers that the loops of a kind pass to a rule, in their order. A rule for real targets takes the loss for the margin."""
 
 
 @functools.cache
 def step_parameters(step: Step) -> tuple[str, ...]:
     """The hyperparameters of a step function: its arguments without those that describe an example."""
     names = tuple(inspect.signature(step).parameters)
-    if not names or names[0] != "margin":
+    if not names or names[0] not in ("margin", "loss"):
         raise TypeError(
-            f"The step function `{getattr(step, '__name__', step)}` must take `margin` as its first argument, then "
+            f"The step function `{getattr(step, '__name__', step)}` must take `margin` as its first argument (`loss` for "
+            f"real targets), then "
             f"`sq_norm` if it needs it, then its hyperparameters; got ({', '.join(names)}). Rename the first argument."
         )
     return tuple(name for name in names if name not in _GIVEN)
@@ -52,10 +58,20 @@ def is_shrinking(step: Step) -> bool:
     return asks_for(step, "w_sq_norm")
 
 
+def is_regression(step: Step) -> bool:
+    """Whether a step function has the argument `loss`, and so learns real targets."""
+    return asks_for(step, "loss")
+
+
 @functools.cache
 def asks_for(step: Step, name: str) -> bool:
     """Whether a step function has an argument of this name."""
     return name in inspect.signature(step).parameters
+
+
+def given_names(step: Step) -> tuple[str, ...]:
+    """The arguments of a step function under the names in `NUMBERS`; the loss of a regression takes the place of the margin."""
+    return tuple("margin" if name == "loss" else name for name in inspect.signature(step).parameters)
 
 
 @functools.cache
@@ -93,7 +109,9 @@ def compile_step(step: Step) -> Any:
 def definitions(function: Step) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield the sources of everything that a function refers to and of the function itself, by name."""
     function = getattr(function, "py_func", function)
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    source = textwrap.dedent(inspect.getsource(function))
+    with _PARSING:
+        tree = ast.parse(source).body[0]
     if not isinstance(tree, ast.FunctionDef):
         raise OSError("a lambda has no separate source")
     tree.decorator_list = []

@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from rosenblatt.engine.steps import step_parameters
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
-from rosenblatt.model.rule import Rule
+from rosenblatt.model.rule import Penalty, Rule
 from rosenblatt.model.scores import in_sorted_order, ordered, positive_first, predicted_classes, sorting
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import Block, BlockPasses, smallest_margin, train
 from rosenblatt.training.one_vs_rest import train_classes
 from rosenblatt.training.schedule import Schedule, VisitingOrder, random_state
 
-from .answers import Answers
+from .answers import Answers, Reading
 from .bases import bases
 from .certificate import Finishing, warn_of_last_epoch
 from .export import Exports
@@ -66,8 +66,8 @@ class _Absent:
         )
 
 
-class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, BaseEstimator):
-    """Classifier with one weight for each feature and class. Subclasses are dataclasses whose fields are the parameters.
+class LinearLearner(Reading, Exports, Declared, BaseEstimator):
+    """Learner with one weight for each feature and weight vector: what classifiers and regressors have in common.
 
     Notes
     -----
@@ -87,27 +87,26 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
     """
 
     _step: ClassVar[Callable[..., Any]]
+    _model_class: ClassVar[type[Model]] = Model
     _readout: ClassVar[str] = "last"
     _target_margin: ClassVar[float] = float("inf")
     _constant_step: ClassVar[str | None] = None
 
     # Parameters that subclasses have as fields; some learners have only part of them.
-    max_iter: int
-    class_weight: Any
-    warm_start: bool
-    fit_intercept: bool
     on_zero: str
     multiclass: str
-    positive: Any
+    max_iter: int
+    warm_start: bool
+    fit_intercept: bool
     verbose: int
-    n_jobs: int | None
     tol: float | None
     shuffle: bool | str
     random_state: Any
     early_stopping: bool
     validation_fraction: float
     n_iter_no_change: int
-    max_support: int | None
+    alpha: float
+    l1_ratio: float | None
 
     def __init_subclass__(
         cls,
@@ -151,6 +150,20 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
         """Initial value of the variances of a second-order rule."""
         return 1.0
 
+    def _penalty(self) -> Penalty | None:
+        """The penalty, whose step is that of the rule if all its steps have one size, else 1."""
+        kind = getattr(self, "penalty", None)
+        if kind is None:
+            return None
+        share = {"l2": 0.0, "l1": 1.0, "elasticnet": self.l1_ratio}[kind]
+        if share is None:
+            raise ValueError(
+                f'`l1_ratio` of {type(self).__name__} must be a number from 0 to 1 with penalty="elasticnet"; got None. '
+                "It is the share of l1."
+            )
+        rate = 1.0 if self._constant_step is None else getattr(self, self._constant_step)
+        return Penalty(float((1.0 - share) * self.alpha), float(share * self.alpha), float(rate))
+
     def _rule(self) -> Rule:
         return Rule(
             step=self._step,
@@ -162,10 +175,11 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
             fit_intercept=bool(self.fit_intercept),
             covariance=getattr(self, "covariance", "diagonal"),
             variance=self._initial_variance(),
+            penalty=self._penalty(),
         )
 
     def _new_model(self, n_features: int | None, dtype: Any) -> Model:
-        return Model(
+        return self._model_class(
             self._rule(),
             readout=getattr(self, "readout", self._readout),
             n_features=n_features,
@@ -173,128 +187,11 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
             max_support=getattr(self, "max_support", None),
         )
 
-    # ---- checks ----
-
-    def _check_can_move(self, model: Model) -> None:
-        """Refuse `on_zero="keep"` with zero weights: it would never make a mistake, and so never learn."""
-        if self.on_zero == "keep" and model.rule.target <= 0 and not model.state.w.any() and not model.state.bias.any():
-            raise ValueError(
-                f'on_zero="keep" of {type(self).__name__} needs starting weights other than 0, because from 0 every score is 0 '
-                'and none of them counts as a mistake; got none. Pass coef_init to fit, or use on_zero="update".'
-            )
-
-    # ---- fit ----
-
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        coef_init: ArrayLike | None = None,
-        intercept_init: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from all examples, in several epochs.
-
-        Parameters
-        ----------
-        X : array, frame or CSR matrix of shape (n_examples, n_features)
-            The examples.
-        y : array of shape (n_examples,)
-            Their labels: strings, integers or booleans.
-        coef_init : array of shape (n_features,) or (n_weight_vectors, n_features), default=None
-            Weights to start from; zeros by default.
-        intercept_init : float or array of shape (n_weight_vectors,), default=None
-            Intercepts to start from.
-        sample_weight : array of shape (n_examples,), default=None
-            Weight of each example; an example of weight 0 is ignored.
-
-        Returns
-        -------
-        self
-        """
-        with as_before_on_failure(self):
-            self._fit(X, y, coef_init, intercept_init, sample_weight)
-        return self
-
-    def _fit(self, X: Any, y: Any, coef_init: Any, intercept_init: Any, sample_weight: Any) -> None:
-        from sklearn.utils import compute_class_weight
-        from sklearn.utils.validation import validate_data
-
-        self._check_parameters()
-        X, labels = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
-        )
-        classes, codes = _encode_labels(labels)
-        if classes.size < 2:
-            raise ValueError(
-                f"The labels of {type(self).__name__} must hold at least 2 classes; got 1 class, {classes.tolist()[0]!r}. "
-                "Check that y is the label column, or use partial_fit for a stream whose classes come one by one."
-            )
-        if positive_first(classes, self.positive, type(self).__name__):
-            classes, codes = classes[::-1], 1 - codes
-        table = Table(X)
-        factors = None
-        if self.class_weight is not None:
-            factors = compute_class_weight(self.class_weight, classes=classes, y=labels)[codes]
-        weight = self._weights(sample_weight, X, factors)
-        model = self._new_model(table.shape[1], table.dtype)
-        model.add_class(*classes.tolist())
-        self._start(model, coef_init, intercept_init)
-        self._check_can_move(model)
-        block = Block(table, codes, weight, whole=True)
-        history = self._run(model, block)
-        self._name_features(model)
-        self._note_labels(labels, first=True)
-        self._finish(model, history, smallest_margin(model, [block]), verify=(X, labels))
-        if history.stopped == "epochs" and getattr(self, "tol", None) is not None:
-            warn_of_last_epoch(self)
-
-    def _run(self, model: Model, block: Block) -> History:
-        """Run the epochs of `fit`; one-vs-rest runs those of each class for itself."""
-        schedule, seed = Schedule.of(self, seed=0, holdout=0.0), getattr(self, "random_state", 0)
-        held_out = self._held_out(block.codes) if getattr(self, "early_stopping", False) else None
-        if held_out is not None and block.weights.size and not block.weights[held_out].any():
-            raise ValueError(
-                "The sample weights for the validation set must not all be 0, because they decide when to stop; got only zeros. "
-                "Try another random_state, or turn early_stopping off."
-            )
-        if not self._is_one_vs_rest(model):
-            passes = BlockPasses(
-                model, lambda: (block,), VisitingOrder(schedule.shuffle, seed), schedule, held_out=held_out
-            )
-            return self._train(model, passes, History(), _line_of_epoch if self.verbose else None)
-        # As in scikit-learn, each class has a seed of its own, drawn before the first class is trained.
-        seeds = random_state(seed).randint(np.iinfo(np.int32).max, size=len(model.classes)).tolist()
-
-        def passes_of(k: int, part: Model, own: Block) -> BlockPasses:
-            return BlockPasses(
-                part, lambda: (own,), VisitingOrder(schedule.shuffle, seeds[k]), schedule, held_out=held_out
-            )
-
-        def line(k: int, history: History) -> None:
-            _line_of_epoch(history, f"class {model.classes[k]!r}, ")
-
-        return train_classes(model, block, passes_of, jobs=self._threads(), on_epoch=line if self.verbose else None)
-
-    def _is_one_vs_rest(self, model: Model) -> bool:
-        """Whether `fit` trains each class for itself: not if a learner does more than online passes over all classes."""
-        separate = self.multiclass == "ovr" and len(model.classes) > 2
-        return separate and type(self)._train is LinearClassifier._train
-
     def _train(
         self, model: Model, passes: BlockPasses, history: History, on_epoch: Callable[[History], None] | None = None
     ) -> History:
-        """Run the epochs over all classes together. Learners override this if they do more than online passes."""
+        """Run the epochs, over all classes together. Learners override this if they do more than online passes."""
         return train(model, passes, history, on_epoch=on_epoch)
-
-    def _held_out(self, y: Codes) -> NDArray[np.bool_]:
-        """The examples to hold out: `validation_fraction` of each class; those that scikit-learn holds out for this seed."""
-        from sklearn.model_selection import StratifiedShuffleSplit
-
-        splitter = StratifiedShuffleSplit(1, test_size=self.validation_fraction, random_state=self.random_state)
-        chosen = np.zeros(len(y), bool)
-        chosen[next(splitter.split(np.zeros((len(y), 1)), y))[1]] = True
-        return chosen
 
     def _start(self, model: Model, coef_init: Any, intercept_init: Any) -> None:
         """Set the starting weights: the given ones, or those of the last fit with `warm_start`."""
@@ -365,6 +262,220 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
         if names is not None and model.features is None:
             model.features = {str(name): number for number, name in enumerate(names)}
             model.frozen = True
+
+    def _scores(self, X: ArrayLike) -> Floats:
+        """Scores in the order of the core model: a row for each example."""
+        model = self._fitted()
+        return model.scores(self._table(X, model), self._threads())
+
+    def _threads(self) -> int:
+        """The number of threads that compute scores."""
+        return 1
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _fitted(self) -> Model:
+        model: Model | None = getattr(self, "model_", None)
+        if model is None:
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
+            )
+        return model
+
+    def _attribute(self, name: str) -> Model:
+        model: Model | None = getattr(self, "model_", None)
+        if model is None:
+            raise AttributeError(f"{type(self).__name__} has no attribute `{name}` before it is fitted")
+        return model
+
+    def _replace(self, coef: Any, intercept: Any) -> None:
+        """Replace the weights; learning goes on from them, and an average starts again."""
+        model = self._attribute("coef_")
+        coef, intercept = self._checked_weights(model, coef, intercept, "coef_", "intercept_")
+        model.replace_weights(coef, intercept)
+
+    def sparsify(self) -> Self:
+        """Make `coef_` a CSR matrix, which takes less memory to keep or send if many weights are 0.
+
+        Predictions and further learning do not change. `densify` undoes it.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted()
+        self._sparse_coef = True
+        return self
+
+    def densify(self) -> Self:
+        """Make `coef_` an array again.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted()
+        self._sparse_coef = False
+        return self
+
+    @property
+    def t_(self) -> float:
+        """Number of examples visited, in all epochs, plus 1: the counter of scikit-learn's learners."""
+        return 1.0 + self.examples_
+
+    @property
+    def mistakes_(self) -> int:
+        """Total number of mistakes during learning."""
+        return int(self._attribute("mistakes_").state.counters.mistakes)
+
+    @property
+    def updates_(self) -> int:
+        """Number of examples that changed the weights."""
+        return int(self._attribute("updates_").state.counters.updates)
+
+    @property
+    def examples_(self) -> int:
+        """Number of examples visited, in all epochs."""
+        return int(self._attribute("examples_").state.counters.examples)
+
+
+class LinearClassifier(Answers, Finishing, ClassifierMixin, LinearLearner):
+    """Classifier with one weight for each feature and class. Subclasses are dataclasses whose fields are the parameters.
+
+    The keyword arguments of the class statement are those of `LinearLearner`.
+    """
+
+    class_weight: Any
+    positive: Any
+    n_jobs: int | None
+    max_support: int | None
+
+    # ---- checks ----
+
+    def _check_can_move(self, model: Model) -> None:
+        """Refuse `on_zero="keep"` with zero weights: it would never make a mistake, and so never learn."""
+        if self.on_zero == "keep" and model.rule.target <= 0 and not model.state.w.any() and not model.state.bias.any():
+            raise ValueError(
+                f'on_zero="keep" of {type(self).__name__} needs starting weights other than 0, because from 0 every score is 0 '
+                'and none of them counts as a mistake; got none. Pass coef_init to fit, or use on_zero="update".'
+            )
+
+    # ---- fit ----
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from all examples, in several epochs.
+
+        Parameters
+        ----------
+        X : array, frame or CSR matrix of shape (n_examples, n_features)
+            The examples.
+        y : array of shape (n_examples,)
+            Their labels: strings, integers or booleans.
+        coef_init : array of shape (n_features,) or (n_weight_vectors, n_features), default=None
+            Weights to start from; zeros by default.
+        intercept_init : float or array of shape (n_weight_vectors,), default=None
+            Intercepts to start from.
+        sample_weight : array of shape (n_examples,), default=None
+            Weight of each example; an example of weight 0 is ignored.
+
+        Returns
+        -------
+        self
+        """
+        with as_before_on_failure(self):
+            self.__dict__.pop("calibration_", None)  # it was for the scores of earlier weights
+            self._fit(X, y, coef_init, intercept_init, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, coef_init: Any, intercept_init: Any, sample_weight: Any) -> None:
+        from sklearn.utils import compute_class_weight
+        from sklearn.utils.validation import validate_data
+
+        self._check_parameters()
+        X, labels = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        classes, codes = _encode_labels(labels)
+        if classes.size < 2:
+            raise ValueError(
+                f"The labels of {type(self).__name__} must hold at least 2 classes; got 1 class, {classes.tolist()[0]!r}. "
+                "Check that y is the label column, or use partial_fit for a stream whose classes come one by one."
+            )
+        if positive_first(classes, self.positive, type(self).__name__):
+            classes, codes = classes[::-1], 1 - codes
+        table = Table(X)
+        factors = None
+        if self.class_weight is not None:
+            factors = compute_class_weight(self.class_weight, classes=classes, y=labels)[codes]
+        weight = self._weights(sample_weight, X, factors)
+        model = self._new_model(table.shape[1], table.dtype)
+        model.add_class(*classes.tolist())
+        self._start(model, coef_init, intercept_init)
+        self._check_can_move(model)
+        block = Block(table, codes, weight, whole=True)
+        history = self._run(model, block)
+        self._name_features(model)
+        self._note_labels(labels, first=True)
+        self._finish(model, history, smallest_margin(model, [block]), verify=(X, labels))
+        if history.stopped == "epochs" and getattr(self, "tol", None) is not None:
+            warn_of_last_epoch(self)
+
+    def _run(self, model: Model, block: Block) -> History:
+        """Run the epochs of `fit`; one-vs-rest runs those of each class for itself."""
+        schedule, seed = Schedule.of(self, seed=0, holdout=0.0), getattr(self, "random_state", 0)
+        chosen = self._held_out(block.codes) if getattr(self, "early_stopping", False) else None
+        held_out = None if chosen is None else lambda first, count: chosen
+        if chosen is not None and block.weights.size and not block.weights[chosen].any():
+            raise ValueError(
+                "The sample weights for the validation set must not all be 0, because they decide when to stop; got only zeros. "
+                "Try another random_state, or turn early_stopping off."
+            )
+        if not self._is_one_vs_rest(model):
+            passes = BlockPasses(
+                model, lambda: (block,), VisitingOrder(schedule.shuffle, seed), schedule, held_out=held_out
+            )
+            return self._train(model, passes, History(), _line_of_epoch if self.verbose else None)
+        # As in scikit-learn, each class has a seed of its own, drawn before the first class is trained.
+        seeds = random_state(seed).randint(np.iinfo(np.int32).max, size=len(model.classes)).tolist()
+
+        def passes_of(k: int, part: Model, own: Block) -> BlockPasses:
+            return BlockPasses(
+                part, lambda: (own,), VisitingOrder(schedule.shuffle, seeds[k]), schedule, held_out=held_out
+            )
+
+        def line(k: int, history: History) -> None:
+            _line_of_epoch(history, f"class {model.classes[k]!r}, ")
+
+        return train_classes(model, block, passes_of, jobs=self._threads(), on_epoch=line if self.verbose else None)
+
+    def _is_one_vs_rest(self, model: Model) -> bool:
+        """Whether `fit` trains each class for itself: not if a learner does more than online passes over all classes."""
+        separate = self.multiclass == "ovr" and len(model.classes) > 2
+        return separate and type(self)._train is LinearClassifier._train
+
+    def _held_out(self, y: Codes) -> NDArray[np.bool_]:
+        """The examples to hold out: `validation_fraction` of each class; those that scikit-learn holds out for this seed."""
+        from sklearn.model_selection import StratifiedShuffleSplit
+
+        splitter = StratifiedShuffleSplit(1, test_size=self.validation_fraction, random_state=self.random_state)
+        chosen = np.zeros(len(y), bool)
+        chosen[next(splitter.split(np.zeros((len(y), 1)), y))[1]] = True
+        return chosen
 
     # ---- streams ----
 
@@ -481,11 +592,6 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
         scores = in_sorted_order(self._scores(X), self._fitted().classes, axis=1)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def _scores(self, X: ArrayLike) -> Floats:
-        """Scores in the order of the core model: a row for each example."""
-        model = self._fitted()
-        return model.scores(self._table(X, model), self._threads())
-
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the class with the highest score; at a score of exactly 0 the class +1, in a tie the one that came first."""
         scores, model = self._scores(X), self._fitted()
@@ -501,30 +607,6 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
         return int(effective_n_jobs(self.n_jobs))
 
     # ---- fitted ----
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _fitted(self) -> Model:
-        model: Model | None = getattr(self, "model_", None)
-        if model is None:
-            from sklearn.exceptions import NotFittedError
-
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
-            )
-        return model
-
-    def _attribute(self, name: str) -> Model:
-        model: Model | None = getattr(self, "model_", None)
-        if model is None:
-            raise AttributeError(f"{type(self).__name__} has no attribute `{name}` before it is fitted")
-        return model
 
     def _labels(self, classes: list[Any]) -> NDArray[Any]:
         """Classes as an array of the type of the labels that were learned."""
@@ -574,56 +656,6 @@ class LinearClassifier(Answers, Finishing, Exports, Declared, ClassifierMixin, B
     @intercept_.setter
     def intercept_(self, intercept: Any) -> None:
         self._replace(self.coef_, intercept)
-
-    def _replace(self, coef: Any, intercept: Any) -> None:
-        """Replace the weights; learning goes on from them, and an average starts again."""
-        model = self._attribute("coef_")
-        coef, intercept = self._checked_weights(model, coef, intercept, "coef_", "intercept_")
-        model.replace_weights(coef, intercept)
-
-    def sparsify(self) -> Self:
-        """Make `coef_` a CSR matrix, which takes less memory to keep or send if many weights are 0.
-
-        Predictions and further learning do not change. `densify` undoes it.
-
-        Returns
-        -------
-        self
-        """
-        self._fitted()
-        self._sparse_coef = True
-        return self
-
-    def densify(self) -> Self:
-        """Make `coef_` an array again.
-
-        Returns
-        -------
-        self
-        """
-        self._fitted()
-        self._sparse_coef = False
-        return self
-
-    @property
-    def t_(self) -> float:
-        """Number of examples visited, in all epochs, plus 1: the counter of scikit-learn's learners."""
-        return 1.0 + self.examples_
-
-    @property
-    def mistakes_(self) -> int:
-        """Total number of mistakes during learning."""
-        return int(self._attribute("mistakes_").state.counters.mistakes)
-
-    @property
-    def updates_(self) -> int:
-        """Number of examples that changed the weights."""
-        return int(self._attribute("updates_").state.counters.updates)
-
-    @property
-    def examples_(self) -> int:
-        """Number of examples visited, in all epochs."""
-        return int(self._attribute("examples_").state.counters.examples)
 
 
 def _line_of_epoch(history: History, prefix: str = "") -> None:

@@ -24,23 +24,23 @@ def with_sklearn() -> None:
     importlib.import_module("sklearn.base")
 
 
-def bases() -> tuple[type, type]:
-    """Return the mixin and the base class of all estimators."""
+def bases(kind: str = "Classifier") -> tuple[type, type]:
+    """Return the mixin of a kind of estimators, "Classifier" or "Regressor", and the base class of all."""
     if _plain and "sklearn.base" not in sys.modules:
         return _PlainMixin, _PlainEstimator
     # Modules are permanent, so the garbage collector would scan many objects again and again and find nothing.
     running = gc.isenabled()
     gc.disable()
     try:
-        from sklearn.base import BaseEstimator, ClassifierMixin
+        import sklearn.base
     finally:
         if running:
             gc.enable()
-    return ClassifierMixin, BaseEstimator
+    return getattr(sklearn.base, f"{kind}Mixin"), sklearn.base.BaseEstimator
 
 
 class _PlainMixin:
-    """Replacement of `sklearn.base.ClassifierMixin`."""
+    """Replacement of `sklearn.base.ClassifierMixin` and `sklearn.base.RegressorMixin`."""
 
 
 class _PlainEstimator:

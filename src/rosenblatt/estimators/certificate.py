@@ -87,6 +87,7 @@ class Finishing:
             combination=None if history.cycle is None else history.cycle / history.cycle.sum(),
             counts=history.cycle,
             positive=None if stacked else model.classes[-1],
+            penalized=model.rule.penalty is not None,
         )
 
     def _mistake_bound(self, radius: float, margin: float, history: History) -> float | None:

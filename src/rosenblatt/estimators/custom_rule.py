@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any, overload
 
-from rosenblatt.engine.steps import is_second_order, is_shrinking, step_parameters
+from rosenblatt.engine.steps import is_regression, is_second_order, is_shrinking, step_parameters
 
 from .base import LinearClassifier
 from .parameters import OnlineParameters
@@ -65,6 +65,11 @@ def _estimator(step: Step, readout: str, target: float) -> type[LinearClassifier
         raise ValueError(
             f"`readout` of a rule that keeps variances or shrinks w must be 'last' or 'average'; got 'vote' for "
             f"`{step.__name__}`. A vote needs weights that are a sum of examples."
+        )
+    if is_regression(step):
+        raise TypeError(
+            f"The first argument of a rule must be `margin`; `{step.__name__}` has `loss`, which learns real targets. Make a "
+            "subclass of LinearRegressor, as learners/arow_regressor.py does."
         )
     parameters = inspect.signature(step).parameters
     defaults: dict[str, float] = {}

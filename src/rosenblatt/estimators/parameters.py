@@ -178,6 +178,26 @@ def shared(name: str, *default: Any) -> Any:
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class PenaltyParameters:
+    """The penalty of additive rules. List it first among the base classes."""
+
+    penalty: str | None = parameter(
+        None,
+        "What every example takes off the weights, as in scikit-learn: a share of each (l2), the same amount from each until it "
+        "is 0 (l1), or both. No mistake bound holds with a penalty. None takes off nothing.",
+        choices=("l2", "l1", "elasticnet"), none=True,
+    )  # fmt: skip
+    alpha: float = parameter(
+        0.0001, "Factor of the penalty. Larger values give smaller weights.", number="float", least=0
+    )
+    l1_ratio: float | None = parameter(
+        0.15,
+        'Share of l1 in the penalty "elasticnet"; the rest is l2. Larger values give more weights of 0.',
+        number="float", least=0, most=1, none=True,
+    )  # fmt: skip
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class OnlineParameters:
     """Parameters of all online learners. List it before `LinearClassifier` among the base classes."""
 
@@ -271,6 +291,31 @@ class _CommonParameters:
     readout: str = choice(
         "last", ["last", "average"], "Predict with the last weights, or with the mean of all weights."
     )
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class OnlineRegressionParameters:
+    """Parameters of all learners of real targets. List it before `LinearRegressor` among the base classes."""
+
+    fit_intercept: bool = shared("fit_intercept")
+    max_iter: int = shared("max_iter")
+    tol: float | None = parameter(
+        1e-3,
+        "Stop when the mean loss has not decreased by this much for `n_iter_no_change` epochs, or after `max_iter`. None trains "
+        "until no example has a loss.",
+        number="float", least=0, below=None, none=True, fit_only=True,
+    )  # fmt: skip
+    shuffle: bool | str = shared("shuffle")
+    random_state: Any = shared("random_state")
+    early_stopping: bool = switch(
+        False,
+        "Hold out `validation_fraction` of the examples and stop when R² on them no longer increases by `tol`.",
+        fit_only=True,
+    )
+    validation_fraction: float = shared("validation_fraction")
+    n_iter_no_change: int = shared("n_iter_no_change")
+    warm_start: bool = shared("warm_start")
+    verbose: int = shared("verbose")
 
 
 # ---- using the declarations ----

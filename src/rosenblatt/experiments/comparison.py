@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from rosenblatt.learners import classes, find
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
+from rosenblatt.model.regression import RealModel, bits_of
 
 from ._checks import check_count
 
@@ -81,6 +82,14 @@ _NAMED = (
     *_second_order("SCW-II", "SoftConfidenceWeighted", {"C": POWERS, "phi": (0.25, 0.5, 1.0, 2.0)}, variant="SCW-II"),
 )  # fmt: skip
 
+REGRESSORS = (
+    Contender("PA", "PassiveAggressiveRegressor", {"variant": "PA", "epsilon": 0.0}),
+    Contender("PA-I", "PassiveAggressiveRegressor", {"variant": "PA-I", "epsilon": 0.0}, {"C": POWERS}),
+    Contender("PA-II", "PassiveAggressiveRegressor", {"variant": "PA-II", "epsilon": 0.0}, {"C": POWERS}),
+    *_second_order("AROW", "AROWRegressor", {"r": (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)}),
+)
+"""Learners of real targets. Their loss without an epsilon is the absolute error."""
+
 CONTENDERS: tuple[Contender, ...]
 """Learners of streams at the cost of a linear model. Voted, pocket, batch and kernel learners cost more."""
 
@@ -118,7 +127,7 @@ class Standing:
     name : str
         Name of the learner.
     rates : array
-        Mistakes made before learning, as a fraction of the scored examples.
+        Mistakes made before learning, as a fraction of the scored examples; of real targets the mean absolute error.
     updates : array
         Updates on the scored examples, as a fraction of them.
     seconds : array
@@ -159,6 +168,8 @@ class Comparison:
         The labels.
     skipped : list of str
         Learners that were left out, with the reason.
+    regression : bool
+        Whether the labels are real targets; then there are no classes.
     """
 
     standings: list[Standing]
@@ -171,13 +182,15 @@ class Comparison:
     shuffled: bool
     classes: list[Any]
     skipped: list[str]
+    regression: bool = False
 
     def to_text(self) -> str:
         """A readable table."""
         width = max(len(standing.name) for standing in self.standings)
-        lines = [f"{'':{width}}  {'mistakes':>17}  {'updates':>15}  {'ms':>8}  chosen"]
+        title, form = ("absolute error", ".5g") if self.regression else ("mistakes", ".4f")
+        lines = [f"{'':{width}}  {title:>17}  {'updates':>15}  {'ms':>8}  chosen"]
         for one in self.standings:
-            rate = f"{one.rates.mean():.4f} ± {one.rates.std():.4f}"
+            rate = f"{one.rates.mean():{form}} ± {one.rates.std():{form}}"
             updates = f"{one.updates.mean():.3f} ± {one.updates.std():.3f}"
             chosen = ", ".join(f"{name}={value:.3g}" for name, value in one.favourite.items())
             lines.append(
@@ -216,6 +229,7 @@ def compare(
     seed: int = 0,
     shuffle: bool = True,
     contenders: Sequence[Contender] | None = None,
+    regression: bool = False,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
@@ -238,7 +252,11 @@ def compare(
     shuffle : bool, default=True
         False keeps the given order, as for a time series; then there is only one repeat.
     contenders : sequence of Contender, default=None
-        The learners; None: `CONTENDERS`. On more than 200 features full matrices are left out, unless all contenders have one.
+        The learners; None: `CONTENDERS`, or `REGRESSORS`. On more than 200 features full matrices are left out, unless all
+        contenders have one.
+    regression : bool, default=False
+        Whether the labels are real targets. Learners are then compared by the mean absolute error of their last weights, and
+        learn the targets scaled by the mean and deviation of the first part.
     threads : int, default=None
         Number of cores to use; None: all.
     progress : callable, default=None
@@ -256,14 +274,20 @@ def compare(
     repeats = check_count("repeats", repeats, "It is the number of random orders.") if shuffle else 1
     passes = check_count("passes", passes, "It is the number of passes over the data.")
     table = Table(X if hasattr(X, "tocsr") else np.asarray(X), np.float64)
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    if len(classes) < 2 or len(table) < 10:
+    if regression:
+        classes, codes = np.zeros(0), bits_of(np.asarray(y, dtype=np.float64))
+    else:
+        classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    if (len(classes) < 2 and not regression) or len(table) < 10:
         raise ValueError(
             f"compare needs at least 10 examples of 2 classes; got {len(table)} of {len(classes)}. Check that y is the label."
         )
     head = min(max(2, round(prefix * len(table))), len(table) - 1)
-    stream = _Stream(table, codes.astype(np.int64), classes.tolist(), head, passes)
-    chosen, skipped = list(_contenders() if contenders is None else contenders), list[str]()
+    stream = _Stream(table, codes.astype(np.int64, copy=False), classes.tolist(), head, passes)
+    chosen, skipped = (
+        list((REGRESSORS if regression else _contenders()) if contenders is None else contenders),
+        list[str](),
+    )
     if not all(map(_is_full, chosen)):
         chosen, skipped = _affordable(chosen, table.shape[1], len(classes))
     orders = [_orders(len(table), passes, seed + number, shuffle) for number in range(repeats)]
@@ -284,7 +308,7 @@ def compare(
         runs = [outcomes[one.name, number] for number in range(repeats)]
         rates, updates, seconds = (np.array([run[place] for run in runs]) for place in range(3))
         standings.append(Standing(one.name, rates, updates, seconds, [run[3] for run in runs]))
-    standings.append(_majority(codes, orders, head, passes))
+    standings.append((_mean if regression else _majority)(codes, orders, head, passes))
     standings.sort(key=lambda standing: float(standing.rates.mean()))
     return Comparison(
         standings,
@@ -297,6 +321,7 @@ def compare(
         shuffle,
         classes.tolist(),
         skipped,
+        regression,
     )
 
 
@@ -335,11 +360,11 @@ class _Stream:
         head, rest = orders[0][: self.head], orders[0][self.head :]
         tries = []
         for setting in contender.settings():
-            model = self._new_model(contender, setting)
+            model = self._new_model(contender, setting, head)
             tries.append((self._learn(model, head), setting, model))
         _, setting, model = min(tries, key=lambda attempt: attempt[0])
         before = int(model.state.counters.updates)
-        mistakes, scored = 0, np.zeros(len(self.codes), bool)
+        mistakes, scored = 0.0, np.zeros(len(self.codes), bool)
         scored[rest] = True
         start = time.thread_time()
         for number, order in enumerate(orders):
@@ -349,20 +374,37 @@ class _Stream:
         visits = rest.size * self.passes
         return mistakes / visits, (int(model.state.counters.updates) - before) / visits, seconds, setting
 
-    def _new_model(self, contender: Contender, setting: dict[str, Any]) -> Model:
+    def _new_model(self, contender: Contender, setting: dict[str, Any], head: Codes) -> Model:
         estimator = find(contender.learner)(**contender.fixed, **setting)
         estimator._check_parameters()
         model: Model = estimator._new_model(self.table.shape[1], np.float64)
         model.add_class(*self.classes)
+        if isinstance(model, RealModel):
+            model.scale_by(self.codes.view(np.float64)[head])
         return model
 
-    def _learn(self, model: Model, order: Codes) -> int:
-        """Learn in this order; return the number of mistakes."""
+    def _learn(self, model: Model, order: Codes) -> float:
+        """Learn in this order; return the number of mistakes, or the sum of absolute errors."""
+        if isinstance(model, RealModel):
+            model.state.counters.loss = 0.0
+            model.run(self.table, self.codes, np.zeros(0), order)
+            return float(model.state.counters.loss) * model.unit
         if model.readout == "average":
             return int((model.guess_and_learn(self.table, self.codes, order) != self.codes[order]).sum())
         before = int(model.state.counters.mistakes)
         model.run(self.table, self.codes, np.zeros(0), order)
         return int(model.state.counters.mistakes) - before
+
+
+def _mean(codes: Codes, orders: list[list[Codes]], head: int, passes: int) -> Standing:
+    """The baseline of real targets: always predict the mean so far."""
+    errors = []
+    for sequence in orders:
+        targets = codes.view(np.float64)[sequence[0]]
+        means = np.cumsum(targets) / np.arange(1, targets.size + 1)
+        errors.append(np.abs(targets[1:] - means[:-1])[head - 1 :].mean())
+    nothing = np.zeros(len(orders))
+    return Standing("mean of the targets", np.array(errors), nothing, nothing, [{}] * len(orders))
 
 
 def _majority(codes: Codes, orders: list[list[Codes]], head: int, passes: int) -> Standing:

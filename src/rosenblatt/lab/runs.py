@@ -50,6 +50,7 @@ def run(body: Body) -> Body:
         "survivors": _survivors(X, y, trace, arguments),
         "kernel": _kernel(X, arguments) if trace.kind == "dual" else None,
         "band": _band(arguments) if trace.kind == "weights" else None,
+        "winnow": _winnow(X, y, trace, arguments) if trace.algorithm == "winnow" else None,
     }
     if trace.comparator is not None:
         known = trace.comparator
@@ -287,6 +288,23 @@ def _band(arguments: Body) -> float | None:
     own = {key: value for key, value in arguments.items() if key in inspect.signature(learner).parameters}
     target = learner(**own)._target() if hasattr(learner, "_target") else 0.0
     return target if 0.0 < target < math.inf else None
+
+
+def _winnow(X: Floats, y: Any, trace: Any, arguments: Body) -> Body | None:
+    """Bound of Winnow; None if there is no theorem for this run or the search for a margin would take long."""
+    from rosenblatt.learners.winnow import Winnow
+    from rosenblatt.theory.simplex import winnow_bound
+    from rosenblatt.trace.proof import LARGEST_SEARCH
+
+    if (
+        len(np.unique(y)) != 2
+        or len(trace.classes) != 2
+        or arguments.get("init") is not None
+        or X.size > LARGEST_SEARCH
+    ):
+        return None
+    eta, balanced, bias = (arguments.get(key, getattr(Winnow(), key)) for key in ("eta", "balanced", "fit_intercept"))
+    return winnow_bound(X, y == trace.classes[1], eta, balanced, bias)
 
 
 def _common_point(X: Floats, y: Any, weight: Floats, classes: Any, fit_intercept: bool) -> Body:

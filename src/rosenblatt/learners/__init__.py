@@ -9,13 +9,21 @@ from typing import Any
 OF_SEQUENCES = {"SequencePerceptron": "sequence_perceptron"}
 """Learners whose examples are sequences, with their modules. `names`, `classes` and `find` list those whose examples are rows."""
 
+REGRESSION = "_regressor"
+"""The end of the names of files with a rule for real targets. `regressors` lists them, and `names` and `classes` the others."""
+
 
 @functools.cache
 def names() -> tuple[str, ...]:
     """Names of the learners on the command line, such as "averaged-perceptron"; they follow from the file names."""
+    return tuple(name.replace("_", "-") for name in _modules() if not name.endswith(REGRESSION))
+
+
+@functools.cache
+def _modules() -> tuple[str, ...]:
+    """The modules of all rules."""
     found = (module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
-    modules = sorted(set(found) - set(OF_SEQUENCES.values()))
-    return tuple(name.replace("_", "-") for name in modules)
+    return tuple(sorted(set(found) - set(OF_SEQUENCES.values())))
 
 
 @functools.cache
@@ -24,9 +32,21 @@ def classes() -> dict[str, str]:
 
     The source text is searched instead of importing each file, because importing a learner also loads scikit-learn and Numba.
     """
+    return {learner: module for learner, module in _homes().items() if not module.endswith(REGRESSION)}
+
+
+@functools.cache
+def regressors() -> dict[str, str]:
+    """Class names of the learners of real targets and their modules, such as {"AROWRegressor": "arow_regressor"}."""
+    return {learner: module for learner, module in _homes().items() if module.endswith(REGRESSION)}
+
+
+@functools.cache
+def _homes() -> dict[str, str]:
+    """Class names of all rules and their modules."""
     found = {}
-    for name in names():
-        module = name.replace("-", "_")
+    for module in _modules():
+        name = module.replace("_", "-")
         source = (pkgutil.get_data(__name__, f"{module}.py") or b"").decode()
         defined = re.findall(r"^class (\w+)", source, re.MULTILINE)
         learner = next((one for one in defined if _plain(one) == _plain(name)), None)
@@ -39,13 +59,17 @@ def classes() -> dict[str, str]:
     return found
 
 
-def find(name: str) -> type[Any]:
+def find(name: str, *, regression: bool = False, sequences: bool = False) -> type[Any]:
     """Find a learner by its name; "averaged", "averaged-perceptron" and "AveragedPerceptron" are the same.
 
     Parameters
     ----------
     name : str
         Name of a class or of its file, or the beginning of a name if it is unambiguous.
+    regression : bool, default=False
+        Whether to find a learner of real targets: "arow" is then AROWRegressor. Its full name finds it in any case.
+    sequences : bool, default=False
+        Whether to look at the learners of sequences, too.
 
     Returns
     -------
@@ -53,16 +77,19 @@ def find(name: str) -> type[Any]:
         The estimator class.
     """
     wanted = _plain(name)
-    matches = [known for known in names() if _plain(known) == wanted]
-    matches = matches or [known for known in names() if wanted and _plain(known).startswith(wanted)]
+    choice = [home.replace("_", "-") for home in regressors().values()] if regression else list(names())
+    others = {module.replace("_", "-"): learner for learner, module in OF_SEQUENCES.items()} if sequences else {}
+    choice += others
+    matches = [known for known in (choice if regression else [*_modules(), *others]) if _plain(known) == wanted]
+    matches = matches or [known for known in choice if wanted and _plain(known).startswith(wanted)]
     if len(matches) != 1:
         raise ValueError(
-            f"The algorithm must be one of {', '.join(names())}; got {name!r}"
+            f"The algorithm must be one of {', '.join(choice)}; got {name!r}"
             + (f", which could be {' or '.join(matches)}" if matches else "")
             + ". The beginning of a name is enough, such as 'averaged'."
         )
     module = matches[0].replace("-", "_")
-    public = next(one for one, home in classes().items() if home == module)
+    public = others.get(matches[0]) or next(one for one, home in _homes().items() if home == module)
     learner: type[Any] = getattr(importlib.import_module(f"{__name__}.{module}"), public)
     return learner
 

@@ -14,6 +14,7 @@ from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.estimators.parameters import OnlineParameters
 from rosenblatt.model.linear import Model
 from rosenblatt.model_file import BadModel, Saved, rule_of, unusable
+from rosenblatt.model_file.cores import linear_from_values
 
 from . import OF_SEQUENCES, find
 
@@ -82,6 +83,10 @@ def _learner(saved: Saved, rule: type[Any] | None) -> type[Any]:
         if saved.kind == "sequences" and saved.learner in OF_SEQUENCES and saved.rule is None:
             learner: type[Any] = getattr(import_module(f".{OF_SEQUENCES[saved.learner]}", __package__), saved.learner)
             return learner
+        if saved.kind == "labels" and saved.learner == "MultiLabel" and saved.rule is None:
+            from rosenblatt.estimators.multi_label import MultiLabel
+
+            return MultiLabel
         return _read_only(saved) if saved.rule is not None else find(saved.learner)
     ours, theirs = rule_of(rule), saved.rule
     if rule.__name__ != saved.learner or (ours is None) != (theirs is None):
@@ -145,10 +150,40 @@ def _read_only(saved: Saved) -> type[Any]:
     return dataclasses.dataclass(kw_only=True, eq=False, repr=False)(made)
 
 
+def _of_labels(estimator: Any, saved: Saved) -> Any:
+    """Restore the models of a MultiLabel."""
+    step = estimator._learner()._step
+    models = [linear_from_values(values, step, Model) for values in saved.core["models"]]
+    labels = saved.fitted.get("_labels")
+    if (
+        not isinstance(labels, list)
+        or len(labels) != len(models)
+        or any(model.classes != [False, True] for model in models)
+    ):
+        raise BadModel("its labels do not fit its weights")
+    estimator.models_ = models
+    _set_encoder(estimator, saved, min((model.n_features for model in models), default=0))
+    return estimator
+
+
+def _set_encoder(estimator: Any, saved: Saved, features: int) -> None:
+    """Restore the encoder of a model of the command line."""
+    if saved.encoder is not None:
+        from rosenblatt.data import Encoder
+
+        estimator.encoder_ = Encoder.from_json(saved.encoder)
+        estimator.encoder_.freeze()
+        if estimator.encoder_.n_features > features:
+            raise BadModel("its features do not fit its weights")
+
+
 def _estimator(saved: Saved, learner: type[Any], kernel: Any) -> Any:
     parameters = dict(saved.parameters)
     if saved.kind == "kernel" and parameters.get("kernel") is None:
         parameters["kernel"] = kernel
+    if saved.kind == "labels" and parameters.get("learner") is not None:
+        name, own = parameters["learner"]
+        parameters["learner"] = find(name)(**own)
     estimator = learner(**parameters)
     for name, value in saved.fitted.items():
         attribute = getattr(learner, name, None)
@@ -161,6 +196,8 @@ def _estimator(saved: Saved, learner: type[Any], kernel: Any) -> Any:
         estimator._check_parameters()
         estimator._chain = sequence_from_values(saved.core, *estimator._step_of_rule())
         return estimator
+    if saved.kind == "labels":
+        return _of_labels(estimator, saved)
     core = saved.core_model(getattr(learner, "_step", None), kernel, getattr(learner, "_model_class", Model))
     if saved.kind == "kernel":
         classes = getattr(estimator, "classes_", None)
@@ -172,11 +209,5 @@ def _estimator(saved: Saved, learner: type[Any], kernel: Any) -> Any:
     else:
         estimator._check_parameters()
         estimator.model_, features = core, core.n_features
-    if saved.encoder is not None:
-        from rosenblatt.data import Encoder
-
-        estimator.encoder_ = Encoder.from_json(saved.encoder)
-        estimator.encoder_.freeze()
-        if estimator.encoder_.n_features > features:
-            raise BadModel("its features do not fit its weights")
+    _set_encoder(estimator, saved, features)
     return estimator

@@ -14,14 +14,20 @@ includes the starting weights until the first mistake, and is kept in float64.
 from dataclasses import dataclass
 
 from rosenblatt.estimators.base import LinearClassifier
-from rosenblatt.estimators.parameters import OnlineParameters, shared
+from rosenblatt.estimators.parameters import OnlineParameters, PenaltyParameters, shared
 
 from .perceptron import step
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AveragedPerceptron(
-    OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0", readout="average"
+    PenaltyParameters,
+    OnlineParameters,
+    LinearClassifier,
+    step=step,
+    target=0.0,
+    constant_step="eta0",
+    readout="average",
 ):
     """The perceptron with the average of all its weight vectors as the result: more stable than the last one.
 

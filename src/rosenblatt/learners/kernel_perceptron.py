@@ -41,6 +41,7 @@ from rosenblatt.estimators.base import as_before_on_failure
 from rosenblatt.estimators.certificate import warn_of_last_epoch
 from rosenblatt.estimators.export import Exports
 from rosenblatt.estimators.parameters import Declared, choice, parameter, positive, shared, switch, whole
+from rosenblatt.estimators.probabilities import Probabilities
 from rosenblatt.model.scores import in_sorted_order, ordered, predicted_classes
 from rosenblatt.training.dual import DualPasses
 from rosenblatt.training.history import History
@@ -49,7 +50,7 @@ from rosenblatt.training.schedule import Schedule, VisitingOrder
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
+class KernelPerceptron(Declared, Probabilities, Exports, ClassifierMixin, BaseEstimator):
     """Perceptron in the feature space of a kernel.
 
     {parameters}
@@ -170,6 +171,7 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         on_epoch: Callable[[History], None] | None = None,
     ) -> History:
         """Train with the schedule of the parameters or with another one; return the history."""
+        self.__dict__.pop("calibration_", None)  # it was for the scores of earlier weights
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
@@ -228,7 +230,10 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
             known = None
             if classes is not None:
                 known = np.array(ordered(list(np.unique(classes)), self.positive, type(self).__name__))
-            self._learn(canonical(X), column_or_1d(y), weight, known, first)
+            X, y = canonical(X), column_or_1d(y)
+            if "calibration_" in self.__dict__ and len(y):
+                self._observe(X, y)
+            self._learn(X, y, weight, known, first)
         return self
 
     def learn_one(self, x: Any, y: Any) -> Any:
@@ -240,6 +245,8 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         if isinstance(x, Mapping) and (first or vocabulary is not None):
             vocabulary = extend_vocabulary(vocabulary or {}, x)
         row = self._row(x, vocabulary, first)
+        if "calibration_" in self.__dict__:
+            self._observe(row, np.asarray([y]))
         self._learn(row, np.asarray([y]), np.ones(1), None, first)
         self._vocabulary = vocabulary
         self.n_features_in_ = row.shape[1]
@@ -298,6 +305,27 @@ class KernelPerceptron(Declared, Exports, ClassifierMixin, BaseEstimator):
         self._check_parameters("readout")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return self._model.decide(Block.of(canonical(X)), self.readout, self.normalize)
+
+    def _scores_of_one(self, x: Any) -> Floats:
+        check_is_fitted(self, "classes_")
+        self._check_parameters("readout")
+        return self._decide_one(x)
+
+    def _scored_labels(self) -> list[Any]:
+        check_is_fitted(self, "classes_")
+        labels: list[Any] = self._arrived.tolist()
+        return labels
+
+    def _observe(self, X: Any, y: Array) -> None:
+        """Update the probabilities with examples that will be learned next."""
+        numbers = {label: number for number, label in enumerate(self._scored_labels())}
+        known = np.array([label in numbers for label in y.tolist()])
+        if known.any():
+            scores = self._model.decide(Block.of(X[known]), self.readout, self.normalize)
+            if not self.calibration_.fits(scores.shape[1]):  # a third class has come
+                self.calibration_ = type(self.calibration_).of(scores.shape[1])
+            codes = np.array([numbers[label] for label in y[known].tolist()], np.int64)
+            self.calibration_.observe(scores, codes)
 
     def predict(self, X: Any) -> Array:
         """Class labels; at a score of exactly 0 the class +1, in a tie the one that came first."""

@@ -14,7 +14,7 @@ Departures: none. With b = 0 it is the perceptron.
 from dataclasses import dataclass
 
 from rosenblatt.estimators.base import LinearClassifier
-from rosenblatt.estimators.parameters import OnlineParameters, positive, shared
+from rosenblatt.estimators.parameters import OnlineParameters, PenaltyParameters, positive, shared
 
 
 def step(margin: float, b: float, eta0: float) -> float:
@@ -23,7 +23,7 @@ def step(margin: float, b: float, eta0: float) -> float:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MarginPerceptron(OnlineParameters, LinearClassifier, step=step, constant_step="eta0"):
+class MarginPerceptron(PenaltyParameters, OnlineParameters, LinearClassifier, step=step, constant_step="eta0"):
     """The perceptron with a required margin: it updates when y·score ≤ b.
 
     {parameters}

@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 
 from rosenblatt.estimators.base import LinearClassifier
-from rosenblatt.estimators.parameters import OnlineParameters, choice, positive, shared
+from rosenblatt.estimators.parameters import OnlineParameters, PenaltyParameters, choice, positive, shared
 
 
 def step(margin: float, sq_norm: float, ceiling: float, softening: float) -> float:
@@ -29,7 +29,7 @@ def step(margin: float, sq_norm: float, ceiling: float, softening: float) -> flo
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PassiveAggressive(OnlineParameters, LinearClassifier, step=step, target=1.0):
+class PassiveAggressive(PenaltyParameters, OnlineParameters, LinearClassifier, step=step, target=1.0):
     """Passive-aggressive learner: takes the smallest step that gives each example a margin of 1.
 
     {parameters}

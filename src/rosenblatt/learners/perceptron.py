@@ -10,13 +10,14 @@ Psychological Review 65(6).
 
 Mistakes (Block; Novikoff, 1962): at most (R / γ)², if every ‖x‖ ≤ R and a separator of length 1 has the margin γ.
 
-Departures: none. From w = 0 the rate `eta0` only scales the weights; it matters with other starting weights.
+Departures: none. From w = 0 the rate `eta0` only scales the weights; it matters with other starting weights, and with a penalty,
+which is scikit-learn's and not part of the algorithm.
 """
 
 from dataclasses import dataclass
 
 from rosenblatt.estimators.base import LinearClassifier
-from rosenblatt.estimators.parameters import OnlineParameters, parameter, shared
+from rosenblatt.estimators.parameters import OnlineParameters, PenaltyParameters, shared
 
 
 def step(margin: float, eta0: float) -> float:
@@ -25,7 +26,7 @@ def step(margin: float, eta0: float) -> float:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Perceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0"):
+class Perceptron(PenaltyParameters, OnlineParameters, LinearClassifier, step=step, target=0.0, constant_step="eta0"):
     """The perceptron: on a mistake, add the example to the weights.
 
     {parameters}
@@ -39,19 +40,3 @@ class Perceptron(OnlineParameters, LinearClassifier, step=step, target=0.0, cons
     """
 
     eta0: float = shared("eta0")
-    penalty: str | None = parameter(
-        None,
-        "Accepted as in scikit-learn, with its default: the rule is not regularised, as the mistake bound assumes. Use None; "
-        "AveragedPerceptron has a similar effect to a penalty.",
-        none=True,
-    )
-    alpha: float = parameter(
-        0.0001,
-        "Factor of the penalty, as in scikit-learn; without effect, because there is none. Leave it out.",
-        number="float", least=0, fit_only=True,
-    )  # fmt: skip
-    l1_ratio: float | None = parameter(
-        0.15,
-        "Share of the l1 penalty, as in scikit-learn; without effect, because there is none. Leave it out.",
-        number="float", least=0, most=1, none=True, fit_only=True,
-    )  # fmt: skip

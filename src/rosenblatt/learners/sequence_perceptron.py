@@ -25,7 +25,7 @@ import itertools
 import math
 import numbers
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -36,8 +36,8 @@ from rosenblatt.estimators.base import as_before_on_failure
 from rosenblatt.estimators.bases import bases
 from rosenblatt.estimators.parameters import Declared, choice, parameter, positive, shared, switch, whole
 from rosenblatt.sequences.certificate import SequenceCertificate
-from rosenblatt.sequences.encoding import Batch, Numbers, check_sentences
-from rosenblatt.sequences.model import GROWTH, MISTAKES, RADIUS, STEPS, UPDATES, SequenceModel
+from rosenblatt.sequences.encoding import Batch, Numbers, check_sentences, checked_tags, feature_name
+from rosenblatt.sequences.model import GROWTH, MISTAKES, RADIUS, ROWS, SENTENCES, STEPS, UPDATES, SequenceModel
 from rosenblatt.sequences.templates import Templates, parse
 from rosenblatt.sequences.trace import SentenceTrace, trace_sentence
 from rosenblatt.training.history import History
@@ -158,8 +158,9 @@ class SequencePerceptron(Declared, BaseEstimator):
             batch, truth = self._encode(chain, X, y)
             wanted = Schedule.of(self)
             order = VisitingOrder(wanted.shuffle, wanted.seed)
-            history = self._train(chain, SequencePasses(chain, batch, truth, order), wanted, History(), self._report)
-            self._finish(chain, history, batch, truth)
+            passes = SequencePasses(chain, batch, truth, order)
+            history = self._train(chain, passes, wanted, History(), self._report)
+            self._finish(chain, history, passes.smallest_margin)
         return self
 
     def _report(self, history: History) -> None:
@@ -184,17 +185,12 @@ class SequencePerceptron(Declared, BaseEstimator):
             )
         return run_epochs(passes, schedule, history, on_epoch=on_epoch)
 
-    def _finish(self, chain: SequenceModel, history: History, batch: Batch, truth: Numbers) -> None:
+    def _finish(self, chain: SequenceModel, history: History, smallest_margin: Callable[[], float]) -> None:
         """Set the fitted attributes."""
         self._chain = chain
         self.n_iter_ = len(history.epochs)
         self.mistakes_per_epoch_ = np.array([epoch.mistakes for epoch in history.epochs])
-        smallest = math.nan
-        if history.stopped != "interrupted" and bool(history.done) and not history.done[-1].mistakes:
-            smallest = float(chain.margins(batch, truth).min(initial=math.inf))
-        elif history.stopped != "interrupted":
-            wrong = SequencePasses(chain, batch, truth, VisitingOrder(False)).all_learned()
-            smallest = float(chain.margins(batch, truth).min(initial=math.inf)) if wrong else math.nan
+        smallest = math.nan if history.stopped == "interrupted" else smallest_margin()
         self.converged_ = smallest > 0.0
         self._smallest_margin = smallest if self.converged_ else 0.0
 
@@ -260,7 +256,7 @@ class SequencePerceptron(Declared, BaseEstimator):
 
     def _encode(self, chain: SequenceModel, X: Any, y: Any) -> tuple[Batch, Numbers]:
         """The sentences, and the numbers of their tags."""
-        tags = _checked_tags(X, y)
+        tags = checked_tags(X, y, chain.tags)
         return chain.encode(X), chain.codes(tags)
 
     # ---- predicting ----
@@ -305,7 +301,7 @@ class SequencePerceptron(Declared, BaseEstimator):
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose tag is predicted correctly."""
-        truth = _checked_tags(X, y)
+        truth = checked_tags(X, y)
         guesses = list(itertools.chain.from_iterable(self.predict(X)))
         if not truth:
             raise ValueError("X must hold at least one token to compute a score; got none. Check how it was read.")
@@ -342,7 +338,11 @@ class SequencePerceptron(Declared, BaseEstimator):
     @property
     def n_features_(self) -> int:
         """Number of features that have weights."""
-        return sum(name is not None for name in self._fitted().names())
+        chain = self._fitted()
+        rows = int(chain.counts[ROWS])
+        used = ((chain.w[:rows] != 0.0) | (chain.u[:rows] != 0.0)).any(axis=1)
+        used[chain.previous] = False  # transitions; row 0 is none
+        return int(used.sum())
 
     @property
     def mistakes_(self) -> int:
@@ -355,7 +355,7 @@ class SequencePerceptron(Declared, BaseEstimator):
         return int(self._fitted().counts[UPDATES])
 
     def state_features(self, tag: Any = None, top: int | None = None) -> list[tuple[str, Any, float]]:
-        """The features with their weights, the largest first.
+        """The features with their weights, the largest first, and equal ones by name.
 
         Parameters
         ----------
@@ -377,7 +377,8 @@ class SequencePerceptron(Declared, BaseEstimator):
             other = np.arange(weights.shape[1]) != self._number_of(tag)
             weights[:, other] = 0.0
         rows, tags = np.nonzero(weights)
-        order = np.argsort(-np.abs(weights[rows, tags]), kind="stable")[:top]
+        rank = np.argsort(sorted(range(len(names)), key=lambda row: names[row] or ""))
+        order = np.lexsort((tags, rank[rows], -np.abs(weights[rows, tags])))[:top]
         return [
             (str(names[row]), chain.tags[column], float(weights[row, column]))
             for row, column in zip(rows[order].tolist(), tags[order].tolist(), strict=True)
@@ -409,36 +410,40 @@ class SequencePerceptron(Declared, BaseEstimator):
             The names of the token's features, and of the transitions from and to its predicted neighbours, each with what it adds
             to the score of the tag, the largest first. Features without weights are left out.
         """
-        from rosenblatt.sequences.encoding import feature_name
+        if not isinstance(position, numbers.Integral) or not 0 <= position < len(x):
+            raise ValueError(
+                f"`position` must be the number of a token, from 0 to {len(x) - 1}; got {position!r}. Count from 0."
+            )
+        return self._explained(x, [int(position)], None if tag is None else self._number_of(tag))[0]
 
+    def _explained(self, x: Any, positions: Iterable[int], number: int | None = None) -> list[list[tuple[str, float]]]:
+        """What speaks for the tag of this number, or for the predicted one, at each of these positions."""
         chain = self._fitted()
         average = self.readout == "average"
         batch, rows = chain.known([x])
-        count = int(batch.starts[-1])
-        if not isinstance(position, numbers.Integral) or not 0 <= position < count:
-            raise ValueError(
-                f"`position` must be the number of a token, from 0 to {count - 1}; got {position!r}. Count from 0."
-            )
         guesses = chain.tag(batch, rows, average).tolist()
-        number = guesses[position] if tag is None else self._number_of(tag)
-        found: dict[str, float] = {}
-        scale = float(chain.counts[2]) if average else 0.0
-        for place in range(int(batch.feature_start[position]), int(batch.feature_start[position + 1])):
-            feature = int(batch.feature[place])
-            row = int(rows[feature]) if rows.size else feature
-            if row:
-                weight = chain.w[row, number] - (chain.u[row, number] / scale if scale else 0.0)
-                name = feature_name(tuple(chain.table.keys[row].tolist()), chain.vocabulary, chain.templates)
-                value = batch.value[place] if batch.value.size else 1.0
-                found[name] = found.get(name, 0.0) + float(value * weight)
+        scale = float(chain.counts[SENTENCES]) if average else 0.0
         transitions = chain.transitions(average)
-        before = guesses[position - 1] if position else -1
-        name = f"after {chain.tags[before]}" if position else "first token"
-        found[name] = float(transitions[before + 1, number])
-        if position + 1 < count:
-            after = guesses[position + 1]
-            found[f"before {chain.tags[after]}"] = float(transitions[number + 1, after])
-        return sorted(found.items(), key=lambda item: -abs(item[1]))
+        explained = []
+        for position in positions:
+            tag = guesses[position] if number is None else number
+            found: dict[str, float] = {}
+            for place in range(int(batch.feature_start[position]), int(batch.feature_start[position + 1])):
+                feature = int(batch.feature[place])
+                row = int(rows[feature]) if rows.size else feature
+                if row:
+                    weight = chain.w[row, tag] - (chain.u[row, tag] / scale if scale else 0.0)
+                    name = feature_name(tuple(chain.table.keys[row].tolist()), chain.vocabulary, chain.templates)
+                    value = batch.value[place] if batch.value.size else 1.0
+                    found[name] = found.get(name, 0.0) + float(value * weight)
+            before = guesses[position - 1] if position else -1
+            name = f"after {chain.tags[before]}" if position else "first token"
+            found[name] = float(transitions[before + 1, tag])
+            if position + 1 < len(guesses):
+                after = guesses[position + 1]
+                found[f"before {chain.tags[after]}"] = float(transitions[tag + 1, after])
+            explained.append(sorted(found.items(), key=lambda item: -abs(item[1])))
+        return explained
 
     def trace(self, x: Any, y: Any = None) -> SentenceTrace:
         """Show how one sentence is tagged, and what the perceptron would learn from it. The model does not change.
@@ -456,7 +461,7 @@ class SequencePerceptron(Declared, BaseEstimator):
             The table of Viterbi's algorithm, with `to_text` and `to_markdown`.
         """
         if y is not None:
-            _checked_tags([x], [y])
+            checked_tags([x], [y])
         return trace_sentence(self._fitted(), x, y, self.readout == "average")
 
     @property
@@ -467,7 +472,8 @@ class SequencePerceptron(Declared, BaseEstimator):
             raise AttributeError(
                 "A SequencePerceptron with rule='arow' has no certificate: its steps are scaled by variances."
             )
-        length = float(np.sqrt(np.square(chain.w).sum()))
+        squares = np.square(chain.w[chain.w != 0.0])
+        length = math.sqrt(math.fsum(squares.tolist()))  # the same in any order of the rows
         radius, margin = float(chain.sums[RADIUS]) ** 0.5, self._smallest_margin / length if length else 0.0
         bound = None
         if self.converged_ and self.rule == "perceptron" and margin > 0.0:
@@ -492,33 +498,3 @@ class SequencePerceptron(Declared, BaseEstimator):
 
 def _same(truth: Any, guess: Any) -> bool:
     return bool(truth == guess)
-
-
-def _checked_tags(X: Any, y: Any) -> list[Any]:
-    """All tags, after a check that each token has one."""
-    check_sentences(X)
-    if isinstance(y, str) or not hasattr(y, "__len__") or len(X) != len(y):
-        given = len(y) if hasattr(y, "__len__") and not isinstance(y, str) else "no"
-        raise ValueError(
-            f"y must be a list with one list of tags for each sentence of X; got {len(X)} sentences and {given} lists of tags. "
-            "Pass as many as there are sentences."
-        )
-    found: list[Any] = []
-    for place, (sentence, tags) in enumerate(zip(X, y, strict=True)):
-        if isinstance(tags, str) or not hasattr(tags, "__len__"):
-            raise ValueError(
-                f"The tags of sentence {place} must be a list with a tag for each token; got {tags!r}. Split them."
-            )
-        if len(tags) != len(sentence):
-            raise ValueError(
-                f"A sentence must have as many tags as tokens; got {len(sentence)} tokens and {len(tags)} tags in sentence "
-                f"{place}. Correct this sentence."
-            )
-        found.extend(tags.tolist() if isinstance(tags, np.ndarray) else tags)
-    for kind in set(map(type, found)):
-        if not issubclass(kind, str | bool | int | np.integer | np.bool_):
-            wrong = next(tag for tag in found if type(tag) is kind)
-            raise ValueError(
-                f"A tag must be a string, a whole number or a truth value; got {wrong!r}. Convert it with str()."
-            )
-    return found

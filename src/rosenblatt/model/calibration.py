@@ -1,6 +1,8 @@
 """Probabilities from scores: a scaling by Platt for each score, learned online from scores given before learning.
 
 The probability of a class is 1 / (1 + exp(-(a·s + b))), where s is the score divided by the root mean square of recent scores.
+With three or more classes, s is the lead of the class, its score minus the highest score of the others, because only the order of
+the scores decides; the probabilities are divided by their sum.
 a and b follow the online Newton method: each example adds its curvature, and older examples count less, because the scores of a
 learner change while it learns. Nothing here changes the learner.
 """
@@ -61,6 +63,7 @@ class Calibration:
         Return the probabilities that were given to each before it was observed.
         """
         single, count = scores.shape[1] == 1, self.count
+        scores = leads(scores)
         given = np.empty_like(scores)
         for k in range(scores.shape[1]):
             self.count = count
@@ -90,6 +93,7 @@ class Calibration:
     def fit(self, scores: Floats, codes: Codes) -> "Calibration":
         """Learn from many examples at once, by Newton's method; return self."""
         self.count = float(len(scores))
+        scores = leads(scores)
         for k in range(scores.shape[1]):
             truth = codes == (1 if scores.shape[1] == 1 else k)
             self.square[k] = float(np.mean(np.square(scores[:, k])))
@@ -115,7 +119,7 @@ class Calibration:
     def probabilities(self, scores: Floats) -> Floats:
         """The probability of each class, in the order of the classes of the model; each row sums to 1."""
         unit = np.sqrt(np.where(self.square > 0.0, self.square, 1.0))
-        z = scores / unit * self.line[:, 0] + self.line[:, 1]
+        z = leads(scores) / unit * self.line[:, 0] + self.line[:, 1]
         return _normal(1.0 / (1.0 + np.exp(-np.clip(z, -500.0, 500.0))))
 
     def to_values(self) -> dict[str, Any]:
@@ -133,6 +137,19 @@ class Calibration:
             raise ValueError("the scalings of probabilities do not fit together")
         checked: Calibration = made
         return checked
+
+
+def leads(scores: Floats) -> Floats:
+    """The score of each class minus the highest of the others; a single score of two classes stays as it is."""
+    if scores.shape[1] < 2:
+        return scores
+    first = scores.argmax(axis=1)
+    rows = np.arange(len(scores))
+    others = scores.copy()
+    others[rows, first] = -np.inf
+    made: Floats = scores - scores[rows, first][:, None]
+    made[rows, first] = scores[rows, first] - others.max(axis=1)
+    return made
 
 
 def _normal(p: Floats) -> Floats:

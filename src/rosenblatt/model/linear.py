@@ -17,7 +17,7 @@ from rosenblatt.engine.state import BAD_VALUE, COUNTERS, DONE, OUT_OF_SCALE, RUN
 
 from .matrix import Table
 from .records import DictRow, is_number
-from .rule import Rule, ScaleFactors, columns_for
+from .rule import PenaltyMemory, Rule, ScaleFactors, columns_for, padded
 from .scores import in_row_threads, margins, predicted_class
 from .vote_log import Support
 
@@ -243,14 +243,16 @@ class Model:
         if self.support is not None:
             self.support.start_from(np.asarray(coef, dtype=np.float64), state.v_bias.copy())
 
+    def begin_like(self, other: "Model") -> None:
+        """Take over the classes of another model, before anything is learned."""
+        self.add_class(*other.classes)
+
     def replace_weights(self, coef: NDArray[Any], intercept: NDArray[Any]) -> None:
         """Replace the weights during a run; the average starts again from them."""
         state = self.state
         state.w[...], state.v[...] = 0.0, 0.0
         state.u[...], state.u_bias[...] = 0.0, 0.0
-        if isinstance(self.memory, ScaleFactors):
-            self.memory.scale[:] = 1.0
-            self.memory.total[:] = float(state.counters.age)
+        self.memory.replaced(float(state.counters.age))
         self.start_from(coef, intercept)
         self._averaged = None
 
@@ -412,8 +414,8 @@ class Model:
             return state.w, state.bias
         if scale is None:
             return state.w / self.dtype.type(self.divisor), state.bias / self.divisor
-        factors = scale if state.w.ndim == 1 else np.pad(scale, (0, state.w.shape[1] - scale.size))
-        return (state.w * factors).astype(self.dtype, copy=False), state.bias * scale
+        inside, outside = self.memory.unscaled(state.bias)
+        return (state.w * padded(scale, state.w)).astype(self.dtype, copy=False), inside * scale + outside
 
     def weights(self) -> tuple[NDArray[Any], Floats]:
         """The weights used for predictions, feature-major, and the biases."""
@@ -422,12 +424,18 @@ class Model:
             return self.last()
         if self._averaged is None:
             examples = float(state.counters.age)
-            if isinstance(self.memory, ScaleFactors):
+            if isinstance(self.memory, ScaleFactors | PenaltyMemory):
                 mean, bias = self.memory.average(state, examples)
             else:
                 mean, bias = average(state.w, state.u, examples), average(state.bias, state.u_bias, examples)
             self._averaged = mean.astype(self.dtype, copy=False), bias
         return self._averaged
+
+    def scoring(self) -> tuple[NDArray[Any], Floats, Any]:
+        """Weights, biases and factors of which `scores` computes (<w, x> + bias) · factor; None for no factor."""
+        if self.readout == "last" and self.memory.scale is not None:
+            return self._state.w, self._state.bias, self.memory.scale
+        return *self.weights(), None
 
     def coef(self) -> tuple[NDArray[Any], Floats]:
         """The same weights in the layout of scikit-learn: one row for each weight vector, and the intercepts."""
@@ -435,14 +443,14 @@ class Model:
         w = w[: self.n_features]
         return (w[None, :].copy() if w.ndim == 1 else np.array(w[:, : self.vectors].T, order="C")), bias.copy()
 
-    def parts(self) -> list[tuple[NDArray[Any], Floats, Any]]:
-        """Weights, biases and factors: the scores of the readout (last or average) are the sum of factor times score."""
+    def parts(self) -> list[tuple[NDArray[Any], Floats, Any, Any]]:
+        """Weights, biases, factors and offsets: the score of the readout is the sum of factor · (<w, x> + bias) + offset."""
         state, memory, age = self._state, self.memory, float(self._state.counters.age)
-        scaled = isinstance(memory, ScaleFactors)
+        bias, offset = memory.unscaled(state.bias)
         if self.readout != "average" or not age:
-            return [(state.w, state.bias, memory.scale if scaled else 1.0)]
-        total = memory.total / age if isinstance(memory, ScaleFactors) else 1.0
-        return [(state.w, state.bias, total), (state.u, state.u_bias, -1.0 / age)]
+            return [(state.w, bias, 1.0 if memory.scale is None else memory.scale, offset)]
+        total = memory.total / age if isinstance(memory, ScaleFactors | PenaltyMemory) else 1.0
+        return [(state.w, bias, total, offset), (state.u, state.u_bias, -1.0 / age, 0.0)]
 
     def scores(self, table: Table, jobs: int = 1) -> Floats:
         """One score for each row and weight vector, computed in at most `jobs` threads; votes for a voted model."""
@@ -451,7 +459,9 @@ class Model:
             self._check_finite(table)
             return self.support.votes(table, float(self._state.counters.age), self._settings.bias, separate)
         if self.readout == "last" and self.memory.scale is not None:  # the same arithmetic as in learning, bit for bit
-            return self.raw_scores(table, self._state.w, self._state.bias, jobs=jobs) * self.memory.scale
+            inside, outside = self.memory.unscaled(self._state.bias)
+            scores: Floats = self.raw_scores(table, self._state.w, inside, jobs=jobs) * self.memory.scale + outside
+            return scores
         return self.raw_scores(table, *self.weights(), jobs=jobs)
 
     def raw_scores(

@@ -8,18 +8,41 @@ import dataclasses
 import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engine.conventions import LINKS, ON_ZERO, SCHEMES
 from rosenblatt.engine.entries import Passes, passes_of
-from rosenblatt.engine.state import Additive, Committee, Diagonal, Full, Scaled, Scales, Settings
+from rosenblatt.engine.state import Additive, Committee, Diagonal, Full, Penalized, Penalties, Scaled, Scales, Settings
 from rosenblatt.engine.steps import asks_for, kind_of_step, step_address
 
 _COMPILING = threading.Lock()
-"""Held while a step function is parsed and compiled: Python 3.11's parser fails now and then in several threads at once."""
+"""Held while a step function is compiled, so that several threads do not compile the same one."""
+
+
+class Penalty(NamedTuple):
+    """What every example takes off the weights of an additive rule.
+
+    Attributes
+    ----------
+    ridge
+        The factor of ½‖w‖² in the loss.
+    lasso
+        The factor of Σ|w| in the loss.
+    rate
+        The size of a step against them.
+    """
+
+    ridge: float
+    lasso: float
+    rate: float
+
+    def rates(self) -> NDArray[np.float64]:
+        """The constants that the loops take, see `penalized.FACTOR`."""
+        factor = max(0.0, 1.0 - self.ridge * self.rate)
+        return np.array([factor, self.lasso * self.rate, 0.5 * self.ridge, self.lasso])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +54,8 @@ class Rule:
     step : callable
         ``step(margin, [sq_norm,] *params) -> tau``, the size of the step; for a second-order rule
         ``step(margin, variance, weight, *params) -> alpha, beta``; if it also shrinks the weights
-        ``step(margin, sq_norm, w_sq_norm, steps, weight, *params) -> shrink, tau``.
+        ``step(margin, sq_norm, w_sq_norm, steps, weight, *params) -> shrink, tau``. With `loss` in place of `margin` the targets
+        are real numbers, and the loss is max(0, target - margin) for the margin -|target of the example - score|.
     params : tuple of float
         The values of its hyperparameters, in the order of its arguments.
     target : float, default=inf
@@ -45,6 +69,8 @@ class Rule:
         The part of Σ that a second-order rule stores.
     variance : float, default=1.0
         Initial variance of every weight of a second-order rule.
+    penalty : Penalty or None, default=None
+        The penalty of an additive rule.
     """
 
     step: Callable[..., Any]
@@ -56,11 +82,13 @@ class Rule:
     fit_intercept: bool = True
     covariance: str = "diagonal"
     variance: float = 1.0
+    penalty: Penalty | None = None
 
     @functools.cached_property
     def kind(self) -> type:
         """The kind of the rule: one of the classes of states in `rosenblatt.engine.state`."""
-        return kind_of_step(self.step, self.covariance)
+        kind = kind_of_step(self.step, self.covariance)
+        return Penalized if kind is Additive and self.penalty is not None else kind
 
     @property
     def second_order(self) -> bool:
@@ -83,6 +111,8 @@ class Rule:
 
     def memory(self, vectors: int, capacity: int) -> "Memory":
         """The extra state of the rule besides its weights."""
+        if self.penalty is not None:
+            return PenaltyMemory(self.penalty, vectors, capacity)
         return memory_of(self.kind, vectors, capacity, self.variance)
 
     def settings(self) -> Settings:
@@ -94,6 +124,7 @@ class Rule:
             SCHEMES[self.multiclass],
             LINKS[self.link],
             int(asks_for(self.step, "sq_norm")),
+            int(asks_for(self.step, "loss")),
         )
 
 
@@ -154,6 +185,13 @@ class Memory:
     def take_class(self, k: int, part: Any) -> None:
         """Take over the extra state of a binary model as that of class k."""
 
+    def unscaled(self, bias: NDArray[np.float64]) -> tuple[Any, Any]:
+        """The biases in two parts: the score is the scale times (<v, x> + the first), plus the second."""
+        return bias, 0.0
+
+    def replaced(self, age: float) -> None:
+        """Start again at scale 1 with other weights, after examples of this total weight."""
+
     def stretch(self, factors: NDArray[np.float64]) -> None:
         """Multiply the sums of each class over its run by a factor."""
 
@@ -184,9 +222,12 @@ class ScaleFactors(Memory):
         """The mean of the weights after each example: (Σ scales · v - u) / examples."""
         if not examples:
             return state.w * 1.0, state.bias.copy()
-        total = self.total
-        factors = total if state.w.ndim == 1 else np.pad(total, (0, state.w.shape[1] - total.size))
-        return (state.w * factors - state.u) / examples, (state.bias * total - state.u_bias) / examples
+        mean = (state.w * padded(self.total, state.w) - state.u) / examples
+        return mean, (state.bias * self.total - state.u_bias) / examples
+
+    def replaced(self, age: float) -> None:
+        """Set the scales to 1, and their totals as if they had always been 1."""
+        self.scale[:], self.total[:] = 1.0, age
 
     def started(self, w: NDArray[Any], bias: NDArray[np.float64]) -> None:
         """Compute ‖w‖² of starting weights."""
@@ -220,6 +261,103 @@ class ScaleFactors(Memory):
     def content(self, features: int) -> Arrays:
         """The arrays to store in a file."""
         return self.others
+
+
+class PenaltyMemory(Memory):
+    """For additive rules with a penalty: the scale of the weights, and what they have paid to the l1 penalty.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        The penalty.
+    vectors, capacity, have : int
+        As for `DiagonalVariances`.
+    """
+
+    spreads = True
+    scale: NDArray[np.float64]
+
+    def __init__(self, penalty: Penalty, vectors: int, capacity: int, have: int = 0) -> None:
+        self.penalty = penalty
+        self.scale = np.ones(vectors)
+        self.square, self.absolute, self.total, self.owed = (np.zeros(vectors) for _ in range(4))
+        features = capacity if penalty.lasso else 0
+        self.paid = np.zeros((features,) if vectors == 1 else (features, columns_for(vectors, have)))
+        self._register()
+
+    def _register(self) -> None:
+        self.others = self.scale, self.square, self.absolute, self.total, self.owed
+        self.by_feature = (self.paid,) if self.paid.size else ()
+        self.arrays = dict(zip(Penalties._fields, (*self.others, self.paid, self.penalty.rates()), strict=True))
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(saved)
+        self._register()  # a copy has separated the arrays from those in the tuples
+
+    def unscaled(self, bias: NDArray[np.float64]) -> tuple[Any, Any]:
+        """The bias has no scale, because it pays no penalty."""
+        return np.zeros_like(bias), bias
+
+    def average(self, state: Any, examples: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The mean of the weights after each example: (Σ scales · v - u) / examples; the bias has no scale."""
+        if not examples:
+            return state.w * padded(self.scale, state.w), state.bias.copy()
+        mean = (state.w * padded(self.total, state.w) - state.u) / examples
+        return mean, state.bias - state.u_bias / examples
+
+    def replaced(self, age: float) -> None:
+        """Set the scales to 1, and their totals as if they had always been 1; nothing is owed."""
+        self.scale[:], self.total[:] = 1.0, age
+        self.owed[:], self.paid[...] = 0.0, 0.0
+
+    def started(self, w: NDArray[Any], bias: NDArray[np.float64]) -> None:
+        """Compute the norms of starting weights."""
+        wide = np.asarray(w, np.float64)
+        self.square[:] = np.ravel(np.sum(wide * wide, axis=0))[: bias.size]
+        self.absolute[:] = np.ravel(np.sum(np.abs(wide), axis=0))[: bias.size]
+
+    def grown(self, vectors: int, capacity: int, have: int = 0) -> "PenaltyMemory":
+        """A copy that keeps everything; the first of two classes has paid the opposite of the second."""
+        new = PenaltyMemory(self.penalty, vectors, capacity, have)
+        for before, after in zip(self.others, new.others, strict=True):
+            after[: before.size] = before
+            if before.size == 1 < after.size:
+                after[1] = before[0]
+        if self.paid.ndim == new.paid.ndim:
+            new.paid[tuple(slice(size) for size in self.paid.shape)] = self.paid
+        elif self.paid.size:
+            new.paid[: self.paid.size, 0], new.paid[: self.paid.size, 1] = -self.paid, self.paid
+        return new
+
+    def widened(self, vectors: int) -> "PenaltyMemory":
+        """The same payments, with initial values for new classes."""
+        new = PenaltyMemory(self.penalty, vectors, 0)
+        for before, after in zip(self.others, new.others, strict=True):
+            after[: before.size] = before
+        new.paid = self.paid
+        new._register()
+        return new
+
+    def take_class(self, k: int, part: "PenaltyMemory") -> None:
+        """Take over the scale, the sums and the payments of a binary model."""
+        for mine, theirs in zip(self.others, part.others, strict=True):
+            mine[k] = theirs[0]
+        if part.paid.size:
+            self.paid[: part.paid.size, k] = part.paid
+
+    def stretch(self, factors: NDArray[np.float64]) -> None:
+        """Multiply the totals of the scales by a factor for each class."""
+        self.total *= factors
+
+    def content(self, features: int) -> Arrays:
+        """The arrays to store in a file."""
+        paid = self.paid[:features]
+        return (*self.others, paid if paid.ndim == 1 else paid[:, : columns_for(self.scale.size)])
+
+
+def padded(factors: NDArray[np.float64], w: NDArray[Any]) -> NDArray[np.float64]:
+    """One factor for each column of the weights, also for the columns in reserve."""
+    return factors if w.ndim == 1 else np.pad(factors, (0, w.shape[1] - factors.size))
 
 
 class CommitteeScales(ScaleFactors):

@@ -11,15 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine.entries import vote_many, vote_two
+from rosenblatt.engine.entries import score_many, sparse_products, vote_many, vote_two
 
 from .matrix import Table
+from .scores import in_row_threads
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_BLOCK_ENTRIES = 1 << 21
-"""Largest number of inner products in memory while voting."""
+_BLOCK_ENTRIES = 1 << 20
+"""Number of inner products that each thread keeps while voting."""
+
+_COLUMNS = 12
+"""Examples that the dense products take together."""
 
 
 class Support:
@@ -101,67 +105,116 @@ class Support:
         self.ages = np.concatenate([self.ages, ages])
         self.steps = np.concatenate([self.steps, steps])
         if self.max_updates is not None and len(self) > self.max_updates:
-            self._fold(len(self) - self.max_updates // 2)
+            self._fold(self.max_updates)
 
-    def _fold(self, count: int) -> None:
-        """Make the first `count` updates part of the starting weights."""
+    def _fold(self, most: int) -> None:
+        """Make the older half of the updates part of the starting weights, as often as it takes to keep at most `most`.
+
+        Each time `most` + 1 updates are divided, as if they had arrived one by one.
+        """
+        rows, vectors = self.rows, self.steps.shape[1]
+        coef = np.zeros((vectors, 0)) if self.start_coef is None else self.start_coef
+        coef, bias = _widened(coef, rows.shape[1]).copy(), self.start_bias
+        done, count = 0, most + 1 - most // 2
+        while len(self) - done > most:
+            part = slice(done, done + count)
+            moved = rows[self.entries[part]].T
+            coef += Products(moved, np.float64).with_rows(np.ascontiguousarray(self.steps[part].T)).T
+            bias = bias + np.cumsum(self.steps[part], axis=0)[-1]
+            done += count
         warnings.warn(
-            f"The vote has reached max_support={self.max_updates} updates: the oldest {count} lose their votes and become part "
-            "of the starting weights. Raise max_support to keep more, or use AveragedPerceptron, whose memory does not grow.",
+            f"The vote has reached max_support={most} updates: the oldest {done} lose their votes and become part of the "
+            "starting weights. Raise max_support to keep more, or use AveragedPerceptron, whose memory does not grow.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-        rows = self.rows
-        moved = np.asarray((rows[self.entries[:count]].T @ self.steps[:count]).T)
-        have = np.zeros((self.steps.shape[1], 0)) if self.start_coef is None else self.start_coef
-        self.start_coef = _widened(have, moved.shape[1]) + moved
-        self.start_bias = self.start_bias + self.steps[:count].sum(axis=0)
-        self.start_age = float(self.ages[count - 1])
-        kept, entries = np.unique(self.entries[count:], return_inverse=True)
+        self.start_coef, self.start_bias, self.start_age = coef, bias, float(self.ages[done - 1])
+        kept, entries = np.unique(self.entries[done:], return_inverse=True)
         self.blocks = [rows[kept]]
-        self.entries, self.ages, self.steps = entries, self.ages[count:], self.steps[count:]
+        self.entries, self.ages, self.steps = entries, self.ages[done:], self.steps[done:]
 
     def survived(self, examples: float) -> Floats:
         """Number of examples (by weight) for which each weight vector was in use, the starting one first."""
         return np.diff(np.concatenate([[self.start_age], self.ages, [examples]]))
 
     def votes(self, table: Table, examples: float, bias: float, separate: bool) -> Floats:
-        """Σ survived · vote for each example and weight vector; for two classes Σ survived · sign(score)."""
+        """Σ survived · vote for each example and weight vector; for two classes Σ survived · sign(score).
+
+        The vote for an example does not depend on the others, nor on whether they are stored sparsely. All cores take part.
+        """
         vectors = self.steps.shape[1]
         survived = self.survived(examples)
-        rows = _widened(self.rows, table.shape[1])
-        entries = self.entries
+        support = Products(_widened(self.rows, table.shape[1]), table.dtype)
+        start = None if self.start_coef is None else Products(_widened(self.start_coef, table.shape[1]), np.float64)
         out = np.zeros((table.shape[0], vectors))
-        size = max(16, _BLOCK_ENTRIES // max(1, rows.shape[0]))
+        size = min(max(1, _BLOCK_ENTRIES // max(1, support.count) // _COLUMNS), 8) * _COLUMNS
+        size *= 16 if support.sparse and table.sparse else 1
         X = table.as_scipy() if table.sparse else table.rows
-        for start in range(0, table.shape[0], size):
-            block = X[start : start + size]
-            products = _product(rows, block)
-            scores = np.zeros((vectors, block.shape[0]))
-            scores += (self.start_bias * bias)[:, None]
-            if self.start_coef is not None:
-                scores += _product(_widened(self.start_coef, table.shape[1]), block)
-            votes = np.zeros_like(scores)
-            if vectors == 1:
-                votes += survived[0] * np.sign(scores)
-                vote_two(products, entries, self.steps, survived[1:], bias, scores, votes)
-            else:
-                first = (np.zeros((1, block.shape[0])), np.zeros(1, np.int64), np.zeros((1, vectors)))
-                vote_many(*first, survived[:1], 0.0, separate, scores, votes)
-                vote_many(products, entries, self.steps, survived[1:], bias, separate, scores, votes)
-            out[start : start + size] = votes.T
-            bad = np.flatnonzero(~np.isfinite(scores).all(axis=0))  # a score stays infinite after an overflow
-            if bad.size:
-                raise ValueError(table.describe_bad_row(start + int(bad[0])))
+        wrong: list[int] = []
+
+        def part(first: int, stop: int) -> None:
+            for begin in range(first, stop, size):
+                block = X[begin : min(begin + size, stop)]
+                products = support.with_rows(block)
+                scores = np.zeros((vectors, block.shape[0]))
+                scores += (self.start_bias * bias)[:, None]
+                if start is not None:
+                    scores += start.with_rows(block)
+                votes = np.zeros_like(scores)
+                if vectors == 1:
+                    votes += survived[0] * np.sign(scores)
+                    vote_two(products, self.entries, self.steps, survived[1:], bias, scores, votes)
+                else:
+                    none = (np.zeros((1, block.shape[0])), np.zeros(1, np.int64), np.zeros((1, vectors)))
+                    vote_many(*none, survived[:1], 0.0, separate, scores, votes)
+                    vote_many(products, self.entries, self.steps, survived[1:], bias, separate, scores, votes)
+                out[begin : begin + block.shape[0]] = votes.T
+                bad = np.flatnonzero(~np.isfinite(scores).all(axis=0))  # a score stays infinite after an overflow
+                if bad.size:
+                    wrong.append(begin + int(bad[0]))
+                    return
+
+        in_row_threads(part, table.shape[0], table.shape[0] * len(self))
+        if wrong:
+            raise ValueError(table.describe_bad_row(min(wrong)))
         return out
 
 
-def _product(rows: Any, block: Any) -> Floats:
-    if rows.shape[0] == 0:
-        return np.zeros((0, block.shape[0]))
-    with np.errstate(over="ignore", invalid="ignore"):  # the scores are checked afterwards
-        product = rows @ block.T
-    return np.ascontiguousarray(product.toarray() if hasattr(product, "toarray") else product, dtype=np.float64)
+class Products:
+    """Inner products of the rows of a matrix with rows of others. Each sum has the order of the features.
+
+    BLAS and SciPy add in an order that depends on the number of rows and on whether they are stored sparsely. Here an inner
+    product has the same bits in all cases.
+
+    Parameters
+    ----------
+    rows : array or CSR array
+        The rows.
+    dtype : dtype
+        The float type of the sums.
+    """
+
+    def __init__(self, rows: Any, dtype: Any) -> None:
+        self.sparse = hasattr(rows, "tocsr")
+        self.count, self._dtype = rows.shape[0], dtype
+        self._rows = Table(rows if self.sparse else np.ascontiguousarray(rows, dtype=dtype), dtype).rows
+        self._order = np.arange(self.count)
+
+    def with_rows(self, others: Any) -> Floats:
+        """The inner product of each row with each of the `others`, an array or CSR array with the same features."""
+        count = others.shape[0]
+        if not (self.sparse and hasattr(others, "tocsr")):
+            columns = np.zeros((others.shape[1], -(-count // 4) * 4), self._dtype)
+            columns[:, :count] = (others.toarray() if hasattr(others, "tocsr") else others).T
+            made = np.empty((self.count, count))
+            score_many(columns, np.zeros(count), self._rows, self._order, made)
+            return made
+        mine, theirs = self._rows, Table(others.T.tocsr(), self._dtype).rows
+        index = np.promote_types(mine.indices.dtype, theirs.indices.dtype)
+        sums = np.zeros((self.count, count), self._dtype)
+        mine, theirs = (part._replace(indices=part.indices.astype(index, copy=False)) for part in (mine, theirs))
+        sparse_products(*mine, *theirs, sums)
+        return sums.astype(np.float64, copy=False)
 
 
 def _more_vectors(steps: Floats, vectors: int) -> Floats:

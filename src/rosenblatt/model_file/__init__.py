@@ -20,7 +20,7 @@ from .tree import BadModel, Tensors, decode, encode
 
 __all__ = ["BadModel"]
 
-CORES = {"model_": "linear", "_model": "kernel", "_chain": "sequences"}
+CORES = {"model_": "linear", "models_": "labels", "_model": "kernel", "_chain": "sequences"}
 """Attribute that holds the core model of an estimator, and its kind."""
 
 
@@ -79,6 +79,14 @@ def pack(estimator: Any) -> tuple[dict[str, Any], Tensors]:
     parameters = estimator.get_params(deep=False)
     if callable(parameters.get("kernel")):
         parameters["kernel"] = None  # a function is not stored; `load` takes it as an argument
+    inner = parameters.get("learner")
+    if inner is not None:  # an estimator, whose name and parameters are stored
+        if rule_of(type(inner)) is not None:
+            raise ValueError(
+                f"A model file holds learners of this library; got {type(inner).__name__} as the learner of a "
+                f"{type(estimator).__name__}. Use one of them, or keep the models apart."
+            )
+        parameters["learner"] = [type(inner).__name__, inner.get_params(deep=False)]
     tensors: Tensors = {}
     if encoder is not None:
         text = json.dumps(encoder.to_json(), ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -87,7 +95,7 @@ def pack(estimator: Any) -> tuple[dict[str, Any], Tensors]:
     header = {
         "kind": CORES[place],
         "class": type(estimator).__name__,
-        "rule": rule_of(type(estimator)),
+        "rule": None if CORES[place] == "labels" else rule_of(type(estimator)),
         "parameters": encode(parameters, tensors, "parameters"),
         "fitted": encode(fitted, tensors, "fitted"),
         "core": encode(_values(CORES[place], core), tensors, "core"),
@@ -100,6 +108,8 @@ def _values(kind: str, core: Any) -> dict[str, Any]:
         from .sequences import sequence_values
 
         return sequence_values(core)
+    if kind == "labels":
+        return {"models": [linear_values(model) for model in core]}
     return linear_values(core) if kind == "linear" else kernel_values(core)
 
 

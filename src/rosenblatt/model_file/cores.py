@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 from rosenblatt.engine.state import counts_and_sums
 from rosenblatt.engine.steps import step_parameters
 from rosenblatt.model.linear import Model
-from rosenblatt.model.rule import Rule
+from rosenblatt.model.regression import RealModel
+from rosenblatt.model.rule import Penalty, Rule
 from rosenblatt.model.vote_log import Support
 
 from .tree import BadModel
@@ -46,6 +48,7 @@ def _count(value: Any, what: str, most: int = 1 << 62) -> int:
 def linear_values(model: Model) -> Values:
     """Convert a linear model to plain values; arrays are cut to the features in use."""
     rule = {field.name: getattr(model.rule, field.name) for field in dataclasses.fields(Rule) if field.name != "step"}
+    rule["penalty"] = None if model.rule.penalty is None else tuple(model.rule.penalty)
     return {
         "rule": rule,
         "readout": model.readout,
@@ -61,6 +64,7 @@ def linear_values(model: Model) -> Values:
         },
         "memory": [np.ascontiguousarray(array) for array in model.memory.content(model.n_features)],
         "support": None if model.support is None else _support_values(model.support),
+        **({"target": [model.center, model.unit, model.spread]} if isinstance(model, RealModel) else {}),
     }
 
 
@@ -99,7 +103,11 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     """Create a linear model from its values; `step` is the function of its rule, unless `make` is a class that cannot learn."""
     rule = values["rule"]
     known = {field.name for field in dataclasses.fields(Rule)} - {"step"}
-    _check(isinstance(rule, dict) and set(rule) == known, "the rule")
+    _check(isinstance(rule, dict) and set(rule) | {"penalty"} == known, "the rule")  # older files have no penalty
+    penalty = rule.get("penalty")
+    sound = isinstance(penalty, tuple) and len(penalty) == 3 and all(isinstance(p, float) and p >= 0 for p in penalty)
+    _check(penalty is None or (sound and all(map(math.isfinite, penalty))), "the penalty")
+    rule = {**rule, "penalty": None if penalty is None else Penalty(*penalty)}
     _check(
         isinstance(rule["params"], tuple) and all(isinstance(p, float) for p in rule["params"]), "the rule's numbers"
     )
@@ -108,7 +116,7 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
         values["readout"] in ("last", "average", "vote", "committee") and values["dtype"] in ("float32", "float64"),
         "the readout",
     )
-    _check(make is not Model or len(rule["params"]) == len(step_parameters(step)), "the rule's numbers")
+    _check(make not in (Model, RealModel) or len(rule["params"]) == len(step_parameters(step)), "the rule's numbers")
     count = _count(values["n_features"], "the number of features", _LONGEST)
     features = None if values["features"] is None else _names_from_bytes(values["features"])
     support = values["support"]
@@ -119,6 +127,14 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
         dtype=values["dtype"],
         max_support=None if support is None else support["max_updates"],
     )
+    if isinstance(model, RealModel):
+        scale = values["target"]
+        _check(
+            isinstance(scale, list) and len(scale) == 3 and all(isinstance(number, float) for number in scale),
+            "the scale",
+        )
+        _check(all(map(math.isfinite, scale)) and scale[1] > 0.0, "the scale of the target")
+        model.center, model.unit, model.spread = scale
     classes = values["classes"]
     _check(isinstance(classes, list) and len(classes) <= _MOST_CLASSES, "the list of classes")
     model.add_class(*classes)

@@ -1,4 +1,7 @@
-"""Conversion of models of sequences to plain values and back: only features that have weights, in the smallest exact type."""
+"""Conversion of models of sequences to plain values and back: only features that have weights, in the smallest exact type.
+
+Strings and features are sorted, so the file depends only on the weights and not on the order in which features were met.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engine.conventions import Chain, Shaping
-from rosenblatt.sequences.encoding import Vocabulary, padded
+from rosenblatt.sequences.encoding import Vocabulary, keys_of, number_of_strings, padded, parts_of
 from rosenblatt.sequences.model import ROWS, TAGS, SequenceModel
-from rosenblatt.sequences.templates import Templates, parse
+from rosenblatt.sequences.templates import parse
 
 from .cores import _array, _check
 from .tree import BadModel
@@ -30,43 +33,37 @@ def sequence_values(model: SequenceModel) -> Values:
         arrays["sigma"] = model.sigma[:rows, :tags]
         used |= arrays["sigma"] != 1
     kept = np.flatnonzero(used.any(axis=1))
-    used = used[kept]
     keys = model.table.keys[kept]
-    codes = (keys[:, 0] >> np.uint64(32)).astype(np.int64)
-    parts = np.stack([keys[:, 0] & np.uint64(_LOW), keys[:, 1] >> np.uint64(32), keys[:, 1] & np.uint64(_LOW)], axis=1)
-    strings = _number_of_strings(codes, model.templates)
-    parts = parts.astype(np.int64)
+    codes, parts = parts_of(keys)
+    strings = number_of_strings(codes, model.templates)
     named = np.arange(3) < strings[:, None]
     wanted, numbers = np.unique(parts[named], return_inverse=True)
-    parts[named] = numbers
-    ends = model.vocabulary.ends
-    text = [model.vocabulary.store[ends[k] : ends[k + 1]] for k in wanted.tolist()]
+    ends, store = model.vocabulary.ends, model.vocabulary.store.tobytes()
+    text = [store[ends[k] : ends[k + 1]] for k in wanted.tolist()]
+    order = sorted(range(len(text)), key=text.__getitem__)
+    ranks = np.empty(len(text), np.int64)
+    ranks[order] = np.arange(len(text))
+    parts[named] = ranks[numbers]
+    text = [text[k] for k in order]
     named[:, 0] |= codes == Chain.TRANSITION
+    inner = np.lexsort((parts[:, 2], parts[:, 1], parts[:, 0], codes))
+    kept, codes, parts, named = kept[inner], codes[inner], parts[inner], named[inner]
+    used = used[kept]
     return {
         "params": tuple(model.params),
         "templates": None if model.templates is None else list(model.templates.names),
         "columns": None if model.templates is None else list(model.templates.columns),
         "tags": list(model.tags),
-        "counts": model.counts,
+        "counts": np.concatenate([[kept.size + 1], model.counts[1:]]),
         "sums": model.sums,
-        "text": np.concatenate(text) if text else np.zeros(0, np.uint8),
-        "lengths": _narrow(ends[wanted + 1] - ends[wanted]),
+        "text": np.frombuffer(b"".join(text), np.uint8),
+        "lengths": _narrow(np.array([len(string) for string in text], np.int64)),
         "codes": _narrow(codes),
         "parts": _narrow(parts[named]),
         "entries": _narrow(used.sum(axis=1)),
         "columns_of_entries": _narrow(np.nonzero(used)[1]),
         **{name: _narrow(array[kept][used]) for name, array in arrays.items()},
     }
-
-
-def _number_of_strings(codes: NDArray[np.int64], templates: Templates | None) -> NDArray[np.int64]:
-    """How many strings the key of each row has."""
-    table = np.zeros(Chain.TEMPLATES + (0 if templates is None else len(templates.names)), np.int64)
-    table[Chain.GIVEN] = 1
-    if templates is not None:
-        table[Chain.TEMPLATES :] = templates.table[:, 0]
-    counts: NDArray[np.int64] = table[codes]
-    return counts
 
 
 def _narrow(array: NDArray[Any]) -> NDArray[Any]:
@@ -104,7 +101,7 @@ def sequence_from_values(values: Values, step: Callable[..., Any], params: tuple
     most_codes = Chain.TEMPLATES + (0 if templates is None else len(templates.names)) - 1
     codes = _whole(values["codes"], "the list of features", None, most_codes)
     _check((codes >= Chain.TRANSITION).all(), "the list of features")
-    strings = _number_of_strings(codes, templates)
+    strings = number_of_strings(codes, templates)
     named = np.arange(3) < strings[:, None]
     named[:, 0] |= codes == Chain.TRANSITION
     flat = _whole(values["parts"], "the list of features", int(named.sum()), _LOW)
@@ -120,8 +117,7 @@ def sequence_from_values(values: Values, step: Callable[..., Any], params: tuple
     row = np.repeat(np.arange(1, codes.size + 1), entries)
     model.reserve(codes.size + 1, len(tags))
     keys = model.table.keys
-    keys[1 : codes.size + 1, 0] = (codes.astype(np.uint64) << np.uint64(32)) | parts[:, 0].astype(np.uint64)
-    keys[1 : codes.size + 1, 1] = (parts[:, 1].astype(np.uint64) << np.uint64(32)) | parts[:, 2].astype(np.uint64)
+    keys[1 : codes.size + 1] = keys_of(codes, parts)
     _check(np.unique(keys[1 : codes.size + 1], axis=0).shape[0] == codes.size, "the list of features")
     for name in ("w", "u", "sigma") if model.second_order else ("w", "u"):
         getattr(model, name)[row, column] = _array(values[name], "the weights", values[name].dtype.kind, (total,))

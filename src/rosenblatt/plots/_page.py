@@ -89,21 +89,28 @@ function arrow(group, from, w, colour) {
   make("polygon", {points: "0,-6 14,0 0,6", fill: colour, transform: `translate(${to[0]} ${to[1]}) rotate(${turn})`}, group);
 }
 
+// The boundary of one weight vector; returns the point of it that is nearest to the middle of the picture.
+function boundary(w, look) {
+  const [a, b] = normal(w), size = Math.hypot(a, b);
+  if (!size) return null;
+  const cx = (x0 + x1) / 2, cy = (y0 + y1) / 2, off = score(w, cx, cy) / (size * size);
+  const fx = px(cx - off * a), fy = py(cy - off * b), far = 2000 / size;
+  const ends = {x1: fx - far * b, y1: fy - far * a, x2: fx + far * b, y2: fy + far * a};
+  make("line", {...ends, stroke: run.ink, "stroke-width": 2, ...look}, changing);
+  return [fx, fy];
+}
+
 let changing = null;
 function show(frame) {
-  const {w, at, ok, text} = run.frames[frame];
+  const {w, last, at, ok, text} = run.frames[frame];
   if (changing) changing.remove();
   changing = make("g", {});
   regions(w);
   if (w.length === 1) {
-    const [a, b] = normal(w[0]), size = Math.hypot(a, b);
-    if (size) {
-      const cx = (x0 + x1) / 2, cy = (y0 + y1) / 2, off = score(w[0], cx, cy) / (size * size);
-      const fx = px(cx - off * a), fy = py(cy - off * b), far = 2000 / size;
-      make("line", {x1: fx - far * b, y1: fy - far * a, x2: fx + far * b, y2: fy + far * a, stroke: run.ink, "stroke-width": 2},
-        changing);
-      arrow(changing, [fx, fy], w[0], run.ink);
-    }
+    // Beside an average the last weights are a dashed line.
+    if (String(last) !== String(w)) boundary(last[0], {"stroke-dasharray": "9 7", opacity: 0.5});
+    const from = boundary(w[0], {});
+    if (from) arrow(changing, from, w[0], run.ink);
   } else w.forEach((one, k) => arrow(changing, [320, 240], one, run.colours[k]));
   if (at !== null) {
     const [x, y] = run.points[at - 1];

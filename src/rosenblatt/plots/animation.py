@@ -12,7 +12,7 @@ from rosenblatt.trace import Step, Trace, trace
 from rosenblatt.trace.tables import number, vector
 
 from ._page import PAGE
-from ._style import BLACK, COLOURS, MARKERS, class_style, pyplot
+from ._style import BLACK, COLOURS, GREY, MARKERS, class_style, pyplot
 from .regions import DecisionRegionDisplay, grid
 
 Floats = NDArray[np.float64]
@@ -125,7 +125,8 @@ class RunAnimation:
         """Draw one frame: 0 is the start, the others are the plane after each step."""
         ax.clear()
         step = self.trace.steps[frame - 1] if frame else None
-        weights = self.trace.steps[0].before if step is None else step.after
+        last = self.trace.steps[0].before if step is None else step.after
+        weights = self._predicting(step)
         full = weights if self.bias else np.column_stack([np.zeros(len(weights)), weights])
         first, second = grid(self.X, 120, 0.2)
         scores = full[:, 0] + first[..., None] * full[:, 1] + second[..., None] * full[:, 2]
@@ -140,12 +141,29 @@ class RunAnimation:
             weights=full,
             feature_names=(names[0], names[1]),
         ).plot(ax=ax, show_margin=False)
+        if weights is not last and len(last) == 1:
+            self._draw_last(ax, first, second, last[0])
         if step is not None and step.example is not None:
             at = self.X[step.example - 1]
             look = {"edgecolors": COLOURS[2]} if step.correct else {"edgecolors": COLOURS[5], "linestyles": "dashed"}
             ax.scatter(*at, s=260, facecolors="none", linewidths=2.5, zorder=4, **look)
         ax.set_title(self._caption(step), fontsize="medium")
         return list(ax.get_children())
+
+    def _predicting(self, step: Step | None) -> Floats:
+        """The weights that predict after a step: the average, if the learner keeps one, else the last weights."""
+        if step is None:
+            return self.trace.steps[0].before
+        return step.after if step.average is None else step.average
+
+    def _draw_last(self, ax: Any, first: Floats, second: Floats, w: Floats) -> None:
+        """Draw the boundary of the last weights beside that of their average."""
+        bias, a, b = w if self.bias else (0.0, *w)
+        scores = bias + a * first + b * second
+        if scores.min() < 0 < scores.max():
+            ax.contour(first, second, scores, levels=[0.0], colors=GREY, linewidths=1.5, linestyles="dashed")
+        ax.plot([], [], color=GREY, linestyle="dashed", label="last w")
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
 
     def _caption(self, step: Step | None) -> str:
         if step is None:
@@ -163,10 +181,17 @@ class RunAnimation:
         """The animation as one HTML page that loads no other files."""
         codes = {label: place for place, label in enumerate(self.trace.classes)}
         frames = [
-            {"w": step.after.tolist(), "at": step.example, "ok": step.correct, "text": self._caption(step)}
+            {
+                "w": self._predicting(step).tolist(),
+                "last": step.after.tolist(),
+                "at": step.example,
+                "ok": step.correct,
+                "text": self._caption(step),
+            }
             for step in self.trace.steps
         ]
-        start = {"w": self.trace.steps[0].before.tolist(), "at": None, "ok": True, "text": self._caption(None)}
+        before = self.trace.steps[0].before.tolist()
+        start = {"w": before, "last": before, "at": None, "ok": True, "text": self._caption(None)}
         low, high = self.X.min(axis=0), self.X.max(axis=0)
         room = 0.2 * np.where(high > low, high - low, 1.0)
         data = {

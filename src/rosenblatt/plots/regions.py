@@ -11,6 +11,11 @@ from ._style import BLACK, Drawing, class_style
 
 Floats = NDArray[np.float64]
 
+SIMILAR = 5
+"""Largest ratio of the ranges of two features that are drawn with one scale."""
+WIDEST = 1.5
+"""Largest ratio of the sides of such a picture."""
+
 
 class DecisionRegionDisplay(Drawing):
     """The plane, coloured by the predictions of a classifier.
@@ -154,7 +159,7 @@ class DecisionRegionDisplay(Drawing):
             ylabel=self.feature_names[1],
         )
         spans = np.ptp(self.first), np.ptp(self.second)
-        if max(spans) <= 5 * min(spans):
+        if max(spans) <= SIMILAR * min(spans):
             ax.set_aspect("equal")  # so that w is drawn perpendicular to the boundary
         if show_weights and self.weights is not None:
             self._draw_weights(ax, 0.2 * min(spans))
@@ -184,21 +189,20 @@ class DecisionRegionDisplay(Drawing):
         ax.fill_between([], [], color=BLACK, alpha=0.12, label="geometric margin")
 
     def _draw_weights(self, ax: Any, length: float) -> None:
-        """Draw one arrow for each weight vector: from the boundary for two classes, from the middle for more."""
+        """Draw one arrow for each weight vector: from the boundary for two classes, from one place for more."""
         from matplotlib.patheffects import withStroke
 
         assert self.weights is not None
-        middle = np.array([self.first.mean(), self.second.mean()])
-        if self.X is not None:
-            middle = self.X.mean(axis=0)
         longest = max(float(np.linalg.norm(w[1:])) for w in self.weights)
+        if longest == 0:
+            return
+        single = len(self.weights) == 1
+        start = self._free_place(length * self.weights[:, 1:] / longest)
         for number, w in enumerate(self.weights):
             size = float(np.linalg.norm(w[1:]))
             if size == 0:
                 continue
-            single = len(self.weights) == 1
-            start = middle - (w[0] + middle @ w[1:]) / size**2 * w[1:] if single else middle
-            tip = start + length * (1.0 if single else size / longest) * w[1:] / size
+            tip = start + length * w[1:] / longest
             ax.annotate(
                 "",
                 xy=tip,
@@ -229,6 +233,30 @@ class DecisionRegionDisplay(Drawing):
                     zorder=6,
                 )
 
+    def _free_place(self, arrows: Floats) -> Floats:
+        """The start of the arrows at which they are farthest from the examples; on the boundary if there is one arrow."""
+        assert self.weights is not None
+        low, high = (np.array([side(self.first), side(self.second)]) for side in (np.min, np.max))
+        middle = (low + high) / 2 if self.X is None else self.X.mean(axis=0)
+        steps = np.linspace(-1.0, 1.0, 41)
+        if len(arrows) == 1:
+            bias, w = self.weights[0, 0], self.weights[0, 1:]
+            foot = middle - (bias + middle @ w) / (w @ w) * w
+            starts = foot + steps[:, None] * np.linalg.norm(high - low) * np.array([-w[1], w[0]]) / np.linalg.norm(w)
+        else:
+            starts = middle + np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2) * (high - low)
+        # The name stands at the end of an arrow, so an arrow takes a little more room than its length.
+        path = starts[:, None, None] + np.linspace(0.0, 1.4, 8)[:, None] * arrows[:, None]
+        inside = ((path > low) & (path < high)).all(axis=(1, 2, 3))
+        if self.X is None or not inside.any():
+            return np.array(starts[len(starts) // 2])
+        path = path[inside].reshape(int(inside.sum()), -1, 1, 2)
+        room = np.array([np.linalg.norm(one - self.X, axis=2).min() for one in path])
+        # Of places with about the same room, that nearest to the middle of the examples.
+        enough = room >= min(0.6 * room.max(), 0.5 * float(np.linalg.norm(arrows, axis=1).max()))
+        chosen = starts[inside][enough]
+        return np.array(chosen[np.linalg.norm(chosen - middle, axis=1).argmin()])
+
 
 def _two_features(X: Any) -> tuple[Floats, tuple[str, str]]:
     points = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
@@ -249,6 +277,10 @@ def grid(points: Floats, resolution: int, padding: float) -> tuple[Floats, Float
         )
     low, high = points.min(axis=0), points.max(axis=0)
     extra = padding * np.where(high > low, high - low, 1.0)
+    # With one scale for both axes, a range that is much shorter than the other would make the picture a thin strip.
+    spans = high - low + 2 * extra
+    if spans.max() <= SIMILAR * spans.min():
+        extra += np.maximum(0.0, spans.max() / WIDEST - spans) / 2
     sides = [np.linspace(low[k] - extra[k], high[k] + extra[k], resolution) for k in (0, 1)]
     first, second = np.meshgrid(*sides)
     return first, second

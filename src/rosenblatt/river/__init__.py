@@ -1,10 +1,9 @@
-"""The learners of the library as classifiers of river, for its pipelines, ensembles and evaluation.
+"""The learners of the library as classifiers and regressors of river, for its pipelines, ensembles and evaluation.
 
->>> from river import evaluate, metrics, preprocessing
->>> from rosenblatt.river import AROW
->>> model = preprocessing.StandardScaler() | AROW(r=1.0)
+>>> from rosenblatt.river import AROW, StandardScaler
+>>> model = StandardScaler() | AROW(r=1.0)
 
-Each class has the name and the parameters of a learner in `rosenblatt`, without those that only `fit` uses.
+Each learner has the name and the parameters of a learner in `rosenblatt`, without those that only `fit` uses.
 """
 
 import importlib
@@ -17,11 +16,13 @@ if TYPE_CHECKING:
         CW,
         NHERD,
         ROMMA,
+        AROWRegressor,
         AveragedPerceptron,
         KernelPerceptron,
         MarginPerceptron,
         ParallelPerceptron,
         PassiveAggressive,
+        PassiveAggressiveRegressor,
         Perceptron,
         SecondOrderPerceptron,
         SoftConfidenceWeighted,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         Winnow,
         adapt,
     )
+    from ._scaler import StandardScaler
 
 __all__ = [
     "ALMA",
@@ -36,14 +38,17 @@ __all__ = [
     "CW",
     "NHERD",
     "ROMMA",
+    "AROWRegressor",
     "AveragedPerceptron",
     "KernelPerceptron",
     "MarginPerceptron",
     "ParallelPerceptron",
     "PassiveAggressive",
+    "PassiveAggressiveRegressor",
     "Perceptron",
     "SecondOrderPerceptron",
     "SoftConfidenceWeighted",
+    "StandardScaler",
     "VotedPerceptron",
     "Winnow",
     "adapt",
@@ -55,12 +60,12 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'rosenblatt.river' has no attribute {name!r}")
     try:
-        adapters = importlib.import_module("._adapters", __name__)
+        found = importlib.import_module("._scaler" if name == "StandardScaler" else "._adapters", __name__)
     except ModuleNotFoundError as error:
         if error.name != "river":
             raise
         raise ImportError("rosenblatt.river needs the package river: pip install river") from error
-    value = getattr(adapters, name)
+    value = getattr(found, name)
     globals()[name] = value
     return value
 

@@ -1,4 +1,4 @@
-"""Classifiers of river that learn with the learners of the library."""
+"""Classifiers and regressors of river that learn with the learners of the library."""
 
 import dataclasses
 import inspect
@@ -7,25 +7,18 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from river.base import Classifier
+from river.base import Classifier, Regressor
 
 from rosenblatt.estimators.parameters import declarations
-from rosenblatt.learners import classes, find
+from rosenblatt.estimators.regression import LinearRegressor
+from rosenblatt.learners import classes, find, regressors
 
 
-class Adapter(Classifier):
-    """A learner of the library as a classifier of river. Subclasses are made by `adapt`."""
+class Adapter:
+    """A learner of the library in river. Subclasses are made by `adapt`."""
 
     _learner: ClassVar[type[Any]]
     _model: Any
-
-    @property
-    def _multiclass(self) -> bool:
-        return self._learner.__name__ != "ParallelPerceptron"
-
-    def _unit_test_skips(self) -> set[str]:
-        """Checks of river that do not hold: a committee draws starting weights for features in their order of arrival."""
-        return {"check_shuffle_features_no_impact"} if self._learner.__name__ == "ParallelPerceptron" else set()
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn one example.
@@ -35,7 +28,7 @@ class Adapter(Classifier):
         x : dict
             Features by name; new names may appear at any time.
         y : label
-            The class; a new class is added.
+            The class; a new class is added. For a regressor the target.
         w : float, default=1.0
             Weight of the example.
         """
@@ -49,8 +42,25 @@ class Adapter(Classifier):
             )
 
     def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
-        """Predict the class of one example; None before the first label."""
+        """Predict the class of one example, None before the first label; or the target, 0 before the first."""
         return self._model.predict_one(x)
+
+    @property
+    def learner(self) -> Any:
+        """The learner itself, with its weights, counts, `save` and `explain`."""
+        return self._model
+
+
+class ClassifierAdapter(Adapter, Classifier):
+    """A learner of the library as a classifier of river."""
+
+    @property
+    def _multiclass(self) -> bool:
+        return self._learner.__name__ != "ParallelPerceptron"
+
+    def _unit_test_skips(self) -> set[str]:
+        """Checks of river that do not hold: a committee draws starting weights for features in their order of arrival."""
+        return {"check_shuffle_features_no_impact"} if self._learner.__name__ == "ParallelPerceptron" else set()
 
     def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Scores of one example as shares that sum to 1, the softmax of the scores. They rank, but they are not calibrated."""
@@ -80,14 +90,13 @@ class Adapter(Classifier):
             return names, [0.0, float(scores[0])]
         return names, [float(score) for score in np.atleast_1d(scores)]
 
-    @property
-    def learner(self) -> Any:
-        """The learner itself, with its weights, counts, `save` and `explain`."""
-        return self._model
+
+class RegressorAdapter(Adapter, Regressor):
+    """A learner of real targets as a regressor of river."""
 
 
 def adapt(learner: type[Any]) -> type[Adapter]:
-    """Make a classifier of river from a learner, such as one made by `rosenblatt.rule`.
+    """Make a classifier or a regressor of river from a learner, such as one made by `rosenblatt.rule`.
 
     Parameters
     ----------
@@ -97,7 +106,7 @@ def adapt(learner: type[Any]) -> type[Adapter]:
     Returns
     -------
     class
-        A classifier of river with the parameters of the learner that matter on a stream.
+        A classifier or regressor of river with the parameters of the learner that matter on a stream.
     """
     given: Any = learner
     if not (isinstance(given, type) and callable(getattr(given, "learn_one", None))):
@@ -119,18 +128,20 @@ def adapt(learner: type[Any]) -> type[Adapter]:
         self._model = learner(**values)
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
+    real = issubclass(learner, LinearRegressor)
+    theirs = "regressor" if real else "classifier"
     summary = (inspect.getdoc(learner) or "").partition("\n")[0]
     body = {
         "__init__": __init__,
-        "__doc__": f"{summary}\n\nThe classifier of river with `rosenblatt.{learner.__name__}`; see there for the parameters.",
+        "__doc__": f"{summary}\n\nThe {theirs} of river with `rosenblatt.{learner.__name__}`; see there for the parameters.",
         "__module__": __name__,
         "_learner": learner,
     }
-    return type(learner.__name__, (Adapter,), body)
+    return type(learner.__name__, (RegressorAdapter if real else ClassifierAdapter,), body)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in classes() or not callable(getattr(find(name), "learn_one", None)):
+    if name not in {**classes(), **regressors()} or not callable(getattr(find(name), "learn_one", None)):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     made = adapt(find(name))
     globals()[name] = made

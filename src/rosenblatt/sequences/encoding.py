@@ -64,6 +64,31 @@ class Batch:
         return int(np.diff(self.feature_start[self.starts]).max(initial=0))
 
 
+def parts_of(keys: Keys) -> tuple[Integers, Integers]:
+    """What each key is about (a number of `Chain`), and its three parts: numbers of strings, or of a tag."""
+    low = np.uint64(0xFFFFFFFF)
+    codes = (keys[:, 0] >> np.uint64(32)).astype(np.int64)
+    parts = np.stack([keys[:, 0] & low, keys[:, 1] >> np.uint64(32), keys[:, 1] & low], axis=1)
+    return codes, parts.astype(np.int64)
+
+
+def keys_of(codes: Integers, parts: Integers) -> Keys:
+    """The keys of these codes and parts."""
+    words = parts.astype(np.uint64)
+    first = (codes.astype(np.uint64) << np.uint64(32)) | words[:, 0]
+    return np.stack([first, (words[:, 1] << np.uint64(32)) | words[:, 2]], axis=1)
+
+
+def number_of_strings(codes: Integers, templates: Templates | None) -> Integers:
+    """How many parts of a key are numbers of strings."""
+    table = np.zeros(Chain.TEMPLATES + (0 if templates is None else len(templates.names)), np.int64)
+    table[Chain.GIVEN] = 1
+    if templates is not None:
+        table[Chain.TEMPLATES :] = templates.table[:, 0]
+    counts: Integers = table[codes]
+    return counts
+
+
 class KeyTable:
     """Numbers of keys from 1 on.
 
@@ -113,6 +138,11 @@ class Vocabulary:
         return int(self.counts[0])
 
     @property
+    def size(self) -> int:
+        """The number of bytes of all strings."""
+        return int(self.ends[self.counts[0]])
+
+    @property
     def arrays(self) -> tuple[Any, Any, Any]:
         """The arrays as the engine takes them."""
         return self.slots, self.ends, self.store
@@ -156,6 +186,14 @@ class Vocabulary:
         kinds = _kinds(shaping[0] >= Shaping.SHAPE and bool((data >= 128).any()))
         out = np.empty(longest + PADDING, np.uint8)
         shape_strings(data, spans, count, *shaping, kinds, self.arrays, self.counts, add, out, values, row)
+
+    def numbers_of(self, other: "Vocabulary") -> Integers:
+        """The numbers of all strings of another vocabulary, which are added."""
+        count = len(other)
+        spans = np.stack([other.ends[:count], np.diff(other.ends[: count + 1])], axis=1)
+        values = np.zeros((1, count), np.int32)
+        self.shape(other.store, spans, count, (Shaping.WHOLE, 0), True, values, 0)
+        return np.asarray(values[0], dtype=np.int64)
 
     def string(self, number: int) -> str:
         """The string of a number."""
@@ -230,6 +268,43 @@ def check_sentences(X: Any) -> None:
                 f"A sentence must be a list of tokens; got {str(sentence)[:60]!r}. Split it into words, or pass a list of "
                 "sentences."
             )
+
+
+def checked_tags(X: Any, y: Any, known: list[Any] | None = None) -> list[Any]:
+    """All tags, after a check that each token has one, and that they are of types that can be told apart from `known` ones."""
+    check_sentences(X)
+    if isinstance(y, str) or not hasattr(y, "__len__") or len(X) != len(y):
+        given = len(y) if hasattr(y, "__len__") and not isinstance(y, str) else "no"
+        raise ValueError(
+            f"y must be a list with one list of tags for each sentence of X; got {len(X)} sentences and {given} lists of tags. "
+            "Pass as many as there are sentences."
+        )
+    found: list[Any] = []
+    for place, (sentence, tags) in enumerate(zip(X, y, strict=True)):
+        if isinstance(tags, str) or not hasattr(tags, "__len__"):
+            raise ValueError(
+                f"The tags of sentence {place} must be a list with a tag for each token; got {tags!r}. Split them."
+            )
+        if len(tags) != len(sentence):
+            raise ValueError(
+                f"A sentence must have as many tags as tokens; got {len(sentence)} tokens and {len(tags)} tags in sentence "
+                f"{place}. Correct this sentence."
+            )
+        found.extend(tags.tolist() if isinstance(tags, np.ndarray) else tags)
+    kinds = set(map(type, found))
+    for kind in kinds:
+        if not issubclass(kind, str | bool | int | np.integer | np.bool_):
+            wrong = next(tag for tag in found if type(tag) is kind)
+            raise ValueError(
+                f"A tag must be a string, a whole number or a truth value; got {wrong!r}. Convert it with str()."
+            )
+    truth = [issubclass(kind, bool | np.bool_) for kind in kinds | set(map(type, known or [])) if kind is not str]
+    if any(truth) and not all(truth):  # in Python True is equal to 1
+        raise ValueError(
+            "Tags must not be both whole numbers and truth values, because True is equal to 1; got both. Convert them with "
+            "str()."
+        )
+    return found
 
 
 def flatten(X: Any) -> tuple[Integers, list[Any]]:

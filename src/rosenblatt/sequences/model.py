@@ -11,7 +11,18 @@ from rosenblatt.engine.conventions import Chain
 from rosenblatt.engine.state import Diagonal
 from rosenblatt.engine.steps import kind_of_step, step_address
 
-from .encoding import Batch, KeyTable, Numbers, Vocabulary, encode, feature_name
+from .encoding import (
+    Batch,
+    Keys,
+    KeyTable,
+    Numbers,
+    Vocabulary,
+    encode,
+    feature_name,
+    keys_of,
+    number_of_strings,
+    parts_of,
+)
 from .templates import Templates
 
 Floats = NDArray[np.float64]
@@ -101,6 +112,17 @@ class SequenceModel:
         self.reserve(0, len(self.tags))
         return np.array(found, dtype=np.int32)
 
+    def _forget_new_tags(self) -> None:
+        """Remove the tags that no learned sentence has."""
+        for tag in self.tags[self.counts[TAGS] :]:
+            del self.number[tag]
+        del self.tags[self.counts[TAGS] :]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copy; the number of rows is shared with the table."""
+        self.__dict__.update(state)
+        self.table.counts = self.counts[:1]
+
     def _work(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
         width = self.w.shape[1]
         return (
@@ -121,6 +143,28 @@ class SequenceModel:
 
         found = np.empty(keys.shape[0], np.int32)
         find_rows(self.table.slots, self.table.keys, keys, keys.shape[0], found)
+        return found
+
+    def translated(self, keys: Keys, vocabulary: Vocabulary) -> Keys:
+        """The keys of another model or batch with the numbers of this model's strings, which are added."""
+        codes, parts = parts_of(keys)
+        named = np.arange(3) < number_of_strings(codes, self.templates)[:, None]
+        parts[named] = self.vocabulary.numbers_of(vocabulary)[parts[named]]
+        return keys_of(codes, parts)
+
+    def made_rows(self, keys: Keys) -> Numbers:
+        """The rows of features, whose first key is unused; those without a row get one."""
+        found = self.rows(keys)
+        new = np.flatnonzero(found == 0)[1:]
+        first = int(self.counts[ROWS])
+        self.reserve(first + new.size, len(self.tags))
+        found[new] = np.arange(first, first + new.size)
+        self.table.keys[first : first + new.size] = keys[new]
+        self.counts[ROWS] += new.size
+        self.table.fill()
+        codes, parts = parts_of(keys)
+        chained = np.flatnonzero(codes == Chain.TRANSITION)
+        self.previous[parts[chained, 0]] = found[chained]
         return found
 
     def learn(self, batch: Batch, truth: Numbers, order: Integers, rows: Numbers | None = None) -> Numbers:
@@ -154,6 +198,7 @@ class SequenceModel:
                 batch.starts, features, batch.keys, truth, order, place, guesses, work, (self._mark, touched, delta),
             )  # fmt: skip
             if place < 0:
+                self._forget_new_tags()
                 raise ValueError(
                     f"The values of the features must not be so large that sums overflow; got such a sentence, number "
                     f"{int(order[-place - 1])}. Scale the values. Earlier sentences were learned."

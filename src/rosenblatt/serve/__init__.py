@@ -6,18 +6,33 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .client import AsyncClient, Client, ServiceError
+    from .answers import (
+        Challenger,
+        ClassScore,
+        Event,
+        EventLine,
+        Learned,
+        ModelInfo,
+        Prediction,
+        Reason,
+        Refusal,
+        Score,
+    )
+    from .client import Answers, AsyncClient, Client, ServiceError
 
-__all__ = ["AsyncClient", "Client", "ServiceError"]
+__all__ = [
+    "Answers", "AsyncClient", "Challenger", "ClassScore", "Client", "Event", "EventLine", "Learned", "ModelInfo",
+    "Prediction", "Reason", "Refusal", "Score", "ServiceError",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """Load the clients when they are first used; the service itself does not need them."""
+    """Load the clients and the types of their answers when they are first used; the service itself does not need them."""
     if name not in __all__:
         raise AttributeError(f"module 'rosenblatt.serve' has no attribute {name!r}")
-    from . import client
+    from . import answers, client
 
-    return getattr(client, name)
+    return getattr(client if hasattr(client, name) else answers, name)
 
 
 def __dir__() -> list[str]:

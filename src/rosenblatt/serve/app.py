@@ -1,23 +1,29 @@
 """The HTTP interface as a plain ASGI application: a framework would take longer for a request than the learner does."""
 
 import asyncio
+import base64
 import contextlib
+import hashlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib.resources import files
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 import orjson
 
-from rosenblatt.serve.access import Rates, check_origin, check_rights
+from rosenblatt.serve.access import Rates, check_model, check_origin, find_token, is_for, sees_examples
+from rosenblatt.serve.events import Event, asking
 from rosenblatt.serve.examples import Refused
-from rosenblatt.serve.insight import describe
-from rosenblatt.serve.news import as_message
+from rosenblatt.serve.hashing import checked_bits
+from rosenblatt.serve.life import FIELDS as LIFE
+from rosenblatt.serve.life import MOST_LISTED
+from rosenblatt.serve.news import as_gap, as_message
 from rosenblatt.serve.openapi import document
 from rosenblatt.serve.requests import FIELDS, LinesReader, as_lines, check_fields, check_name, compact, looks_like_lines
 from rosenblatt.serve.service import Service, SharedFile
+from rosenblatt.serve.store import Token
 
 log = logging.getLogger("rosenblatt.serve.requests")
 
@@ -68,7 +74,7 @@ class App:
         self._documents: dict[bool, bytes] = {}
         self._rates = Rates(service.limits.rate)
         self._held = self._downloads = 0
-        self._page = files("rosenblatt.serve").joinpath("page/index.html").read_bytes()
+        self._page, self._policy = live_page()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -77,6 +83,13 @@ class App:
             return
         if scope["type"] != "http":
             return
+        tracing = self.service.tracing
+        if tracing.tracer is None:
+            await self._handle(scope, receive, send)
+        else:
+            await tracing.request(self._handle, scope, receive, send)
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         path = scope["raw_path"].decode("ascii")
         parts = path.split("/")[1:]
@@ -86,8 +99,10 @@ class App:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         route, client = "other", (scope.get("client") or ("local",))[0]
         scope["held"] = scope["downloads"] = 0
+        scope["token"] = None
         try:
             route, rights, allowed, handler = self._route(parts)
+            scope["route"] = route
             if handler is None:
                 raise Refused(404, "There is nothing at this address. See /openapi.json for the existing ones.")
             if method not in allowed:
@@ -102,15 +117,19 @@ class App:
                 elif rights:
                     needed = "admin" if method != "GET" and rights == "read" and route != "score" else rights
                     try:
-                        client = check_rights(self.service.tokens, headers, needed)
+                        token = scope["token"] = find_token(self.service.tokens, headers, needed)
                     except Refused:
                         self._rates.check(client)  # also of attempts to guess a token
                         raise
+                    client = token.name
+                    asking.set(client)
+                    if parts[0] == "v1" and len(parts) > 2:
+                        check_model(token, parts[2])
                 if rights:
                     scope["client_name"] = client
-                    self._rates.check(client)
+                    self._count(scope, 1)
                 if route == "events" and scope["method"] != "HEAD":
-                    await self._events(parts[2], headers, client, receive, send)
+                    await self._events(scope, headers, receive, send)
                     self.service.metrics.answered(route, 200, time.perf_counter() - started)
                     return
                 answer = await handler(scope, headers, receive)
@@ -140,6 +159,11 @@ class App:
                 },
             )
 
+    def _count(self, scope: Scope, count: int) -> None:
+        """Count requests or lines of a client, or refuse them."""
+        token: Token | None = scope["token"]
+        self._rates.check(scope["client_name"], count, None if token is None else token.rate)
+
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         await self.service.start()
@@ -160,8 +184,16 @@ class App:
                 return "models", "read", _GET, self._models
             if count == 3 and parts[2]:
                 return "model", "read", _ALL, self._model
+            if count == 4 and parts[3] in LIFE and parts[3] != "challenger":
+                return parts[3], "learn" if parts[3] == "correct" else "read", _POST, self._life
+            if count == 4 and parts[3] == "challenger":
+                return "challenger", "read", _POST_DELETE, self._life
+            if count == 4 and parts[3] == "pending":
+                return "pending", "read", _GET, self._pending
+            if count == 5 and parts[3] == "examples" and parts[4]:
+                return "examples", "read", _GET, self._example
             if count == 4 and parts[3] == "model":
-                return "file", "read", _GET, self._file
+                return "file", "read", _GET_PUT, self._file
             if count == 4 and parts[3] == "events":
                 return "events", "read", _GET, self._no_events
             if count == 4 and parts[3] == "insight":
@@ -203,8 +235,12 @@ class App:
                 body = compact(request, body)
                 if kind == "score":
                     return Answer(200, orjson.dumps(service.score(name, request, body)))
+                service.quotas.count(scope["token"], 1)
                 return Answer(200, orjson.dumps(await service.work(kind, name, request, body)))
-        self._rates.check(scope["client_name"], body.count(b"\n"))
+        more = body.count(b"\n")
+        self._count(scope, more)
+        if kind != "score":
+            service.quotas.count(scope["token"], more + (not body.endswith(b"\n")))
         reader = LinesReader(kind, body)
         del body
         answers = await service.work_on_lines(kind, name, reader)
@@ -226,9 +262,11 @@ class App:
         self._held -= scope["held"]
         self._downloads -= scope["downloads"]
 
-    async def _body(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+    async def _body(
+        self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, most: int | None = None
+    ) -> bytes:
         """Read the whole body unless it is too large; the server disconnects slow clients."""
-        most = self.service.limits.body
+        most = self.service.limits.body if most is None else most
         length = headers.get(b"content-length", b"0")
         if length.isdigit():
             if int(length[:18]) > most:
@@ -255,8 +293,10 @@ class App:
     # ---- models ----
 
     async def _models(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
-        aside = [{"name": name, "reason": reason} for name, reason in self.service.aside.items()]
-        return Answer(200, orjson.dumps({"models": await self.service.describe_all(), "set_aside": aside}))
+        token = scope["token"]
+        aside = [{"name": name, "reason": reason} for name, reason in self.service.aside.items() if is_for(token, name)]
+        models = [model for model in await self.service.describe_all() if is_for(token, model["name"])]
+        return Answer(200, orjson.dumps({"models": models, "set_aside": aside}))
 
     async def _model(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         name = scope["parts"][2]
@@ -273,24 +313,64 @@ class App:
         if not isinstance(settings, dict):
             raise Refused(422, 'The body must be a JSON object, such as {"algorithm": "perceptron"}, or empty.')
         for key in settings:
-            if key not in ("algorithm", "parameters"):
-                raise Refused(422, f"A model has `algorithm` and `parameters`; got {key[:60]!r}.")
+            if key not in ("algorithm", "parameters", "bits"):
+                raise Refused(422, f"A model has `algorithm`, `parameters` and `bits`; got {key[:60]!r}.")
+        bits = checked_bits(settings.get("bits"))
         algorithm, parameters = settings.get("algorithm", "averaged-perceptron"), settings.get("parameters", {})
         if not isinstance(algorithm, str) or not isinstance(parameters, dict):
             raise Refused(
                 422,
                 "`algorithm` must be a name and `parameters` an object. Leave them out for the averaged perceptron.",
             )
-        new, facts = await self.service.create(name, algorithm, parameters)
+        new, facts = await self.service.create(name, algorithm, parameters, bits)
         return Answer(201 if new else 200, orjson.dumps({**facts, "standby": False}))
+
+    async def _life(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        """Change a model: clear, rename, aliases, labels, corrections, the challenger."""
+        _, _, name, kind = scope["parts"]
+        check_name(name)
+        life = self.service.life
+        if scope["method"] == "DELETE":
+            return Answer(200, orjson.dumps(await life.dismiss(name)))
+        self.service.find(name)
+        body = await self._body(scope, headers, receive)
+        try:
+            request = orjson.loads(body) if body.strip() else {}
+        except orjson.JSONDecodeError as error:
+            raise Refused(400, f"The body must be a JSON object; {error}.") from error
+        if kind == "correct":
+            self.service.quotas.count(scope["token"], 1)
+        return Answer(200, orjson.dumps(await life.change(kind, name, request, scope["token"])))
+
+    async def _pending(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        name, asked = scope["parts"][2], _query(scope, "after", "limit")
+        check_name(name)
+        limit = asked.get("limit", "100")
+        if not limit.isdecimal() or len(limit) > 9 or not 1 <= int(limit) <= MOST_LISTED:
+            raise Refused(422, f"`limit` must be a whole number from 1 to {MOST_LISTED}; got {limit[:60]!r}.")
+        raw = sees_examples(scope["token"])
+        return Answer(200, orjson.dumps(await self.service.life.pending(name, asked.get("after"), int(limit), raw)))
+
+    async def _example(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        _, _, name, _, identity = scope["parts"]
+        check_name(name)
+        raw = sees_examples(scope["token"])
+        return Answer(200, orjson.dumps(await self.service.life.example(name, identity, raw)))
 
     async def _file(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         name = scope["parts"][2]
         check_name(name)
+        if scope["method"] == "PUT":
+            data = await self._body(scope, headers, receive, self.service.limits.upload)
+            return Answer(201, orjson.dumps(await self.service.upload(name, data)))
         if self._downloads >= MOST_DOWNLOADS:
             raise Refused(503, f"At most {MOST_DOWNLOADS} files are sent at a time. Try again later.", retry=True)
         self._downloads += 1
         scope["downloads"] = 1
+        if not sees_examples(scope["token"]) and self.service.find_to_read(name).keeps_examples:
+            raise Refused(
+                403, f"The file of {name!r} holds raw examples, and this token may not read them (--read-examples)."
+            )
         file = await self.service.model_file(name)
         disposition = (b"content-disposition", f'attachment; filename="{name}.model"'.encode())
         return Answer(200, file, b"application/octet-stream", (disposition,))
@@ -298,14 +378,13 @@ class App:
     async def _insight(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
         name = scope["parts"][2]
         check_name(name)
-        return Answer(200, orjson.dumps(await self.service.insight(name, 10)))
+        found = await self.service.insight(name, 10, sees_examples(scope["token"]))
+        return Answer(200, orjson.dumps({**found, "requests": self.service.metrics.times_of(FIELDS)}))
 
     # ---- the rest ----
 
     async def _index(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
-        policy = b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
-        policy += b"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-        kept_out = (b"content-security-policy", policy), (b"x-frame-options", b"DENY")
+        kept_out = (b"content-security-policy", self._policy), (b"x-frame-options", b"DENY")
         return Answer(200, self._page, b"text/html; charset=utf-8", kept_out)
 
     async def _health(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
@@ -331,6 +410,8 @@ class App:
         return Answer(200, self._documents[guarded])
 
     async def _metrics(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Answer:
+        if scope["token"] is not None and scope["token"].models:
+            raise Refused(403, "The metrics show all models; this needs a token that is for all of them.")
         return Answer(200, self.service.metrics.text(), TEXT)
 
     # ---- server-sent events ----
@@ -341,34 +422,46 @@ class App:
         self.service.find(scope["parts"][2])
         return Answer(200, b"", b"text/event-stream")
 
-    async def _events(self, name: str, headers: dict[bytes, bytes], client: str, receive: Receive, send: Send) -> None:
+    async def _events(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
         """Send the events of a model when they are on disk; `Last-Event-ID` continues after that event."""
+        name, raw = scope["parts"][2], sees_examples(scope["token"])
         check_name(name)
         service = self.service
-        queue, started = service.subscribe(name, client), False
+        listened = service.find(name).name  # `name` may be an alias
+        queue, started = service.subscribe(name, scope["client_name"], raw), False
         gone = asyncio.create_task(_until_gone(receive))
         stop = asyncio.create_task(service.draining.wait())
 
         async def tell(message: bytes) -> None:
             if service.guarded:
-                check_rights(service.tokens, headers, "read")  # a token that was revoked in the meantime
+                find_token(service.tokens, headers, "read")  # one that was revoked or has expired in the meantime
             await asyncio.wait_for(send(_chunk(message)), self.patience)
+
+        async def tell_past(past: list[Event], sent: int) -> int:
+            for event in past:
+                if event.sequence > sent + 1:
+                    await tell(as_gap(sent, event.sequence))
+                await tell(as_message(event, {}, raw))
+                sent = event.sequence
+            return sent
 
         try:
             last = headers.get(b"last-event-id", b"")
             sent = int(last) if last.isdigit() and len(last) < 18 else None
-            hello = {key: value for key, value in describe(service.find(name)).items() if key != "parameters"}
-            past = await service.past_events(name, sent) if sent is not None else []
+            # Confirmed: a listener that reconnects after this event must not miss one that was not on disk yet.
+            hello = {key: value for key, value in (await service.describe(name)).items() if key != "parameters"}
+            past = [] if sent is None else await service.past_events(name, sent)
             await send({"type": "http.response.start", "status": 200, "headers": [
                 (b"content-type", b"text/event-stream"), (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"),
             ]})  # fmt: skip
             started = True
             await tell(b"event: model\ndata: " + orjson.dumps(hello) + b"\n\n")
-            while past and not gone.done() and not stop.done():
-                for event in past:
-                    await tell(as_message(event, {}))
-                    sent = event.sequence
-                past = await service.past_events(name, past[-1].sequence)
+            while sent is not None and past and not gone.done() and not stop.done():
+                sent = await tell_past(past, sent)
+                past = await service.past_events(name, sent)
+            if sent is not None and sent < (start := service.begin_of_log(name)):
+                await tell(as_gap(sent, start + 1))
+                sent = start
             while not gone.done() and not stop.done():
                 item = asyncio.create_task(queue.get())
                 done, _ = await asyncio.wait({item, gone, stop}, timeout=2.0, return_when=asyncio.FIRST_COMPLETED)
@@ -380,8 +473,13 @@ class App:
                 if item.result() is None:
                     break  # too slow; a client that reconnects with Last-Event-ID gets the rest
                 sequence, message = item.result()
+                if sent is not None and sequence > sent + 1:  # written while those before were read
+                    sent = await tell_past(await service.past_events(name, sent, sequence), sent)
+                    if sequence > sent + 1:
+                        await tell(as_gap(sent, sequence))
                 if sent is None or sequence > sent:
                     await tell(message)
+                    sent = sequence
             with contextlib.suppress(OSError):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         except TimeoutError:
@@ -391,12 +489,42 @@ class App:
                 raise
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            service.news.unsubscribe(name, queue)
+            service.news.unsubscribe(listened, queue)
             gone.cancel()
             stop.cancel()
 
 
+_GET_PUT = frozenset({"GET", "HEAD", "PUT"})
+_POST_DELETE = frozenset({"POST", "DELETE"})
 _GET, _POST, _ALL = frozenset({"GET", "HEAD"}), frozenset({"POST"}), frozenset({"GET", "HEAD", "POST", "DELETE"})
+
+
+def live_page() -> tuple[bytes, bytes]:
+    """The live page as one document, and the policy by which a browser runs its own script and no other."""
+    folder = files("rosenblatt.serve").joinpath("page")
+    page = folder.joinpath("index.html").read_text(encoding="utf-8")
+    style, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("live.css", "live.js"))
+    page = page.replace("<style></style>", f"<style>{style}</style>").replace(
+        "<script></script>", f"<script>{script}</script>"
+    )
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; connect-src 'self'; "
+    )
+    policy += "img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    return page.encode(), policy.encode()
+
+
+def _query(scope: Scope, *allowed: str) -> dict[str, str]:
+    """Parameters of the address."""
+    try:
+        pairs = parse_qsl(scope["query_string"].decode("ascii"), keep_blank_values=True, strict_parsing=True)
+    except ValueError:
+        pairs = [("", "")] if scope["query_string"] else []
+    found = dict(pairs)
+    if len(found) < len(pairs) or not set(found) <= set(allowed):
+        raise Refused(422, f"The address may have the parameters {', '.join(allowed)}, each once.")
+    return found
 
 
 class _Gone(Exception):  # noqa: N818

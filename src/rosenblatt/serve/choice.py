@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.estimators.parameters import SWITCH, Parameter, declarations, defaults, is_real
-from rosenblatt.learners import find, names
+from rosenblatt.learners import OF_SEQUENCES, find, names
 from rosenblatt.serve.examples import Refused
 
 SMALLEST = 1e-6
@@ -22,7 +22,7 @@ def range_of(parameter: Parameter) -> tuple[float, float] | None:
 def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
     """Make a learner for streams by its name and check its parameters."""
     try:
-        learner = find(algorithm)
+        learner = find(algorithm, sequences=True)
     except ValueError as error:
         raise Refused(422, str(error)) from error
     try:
@@ -39,7 +39,6 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
     try:
         estimator = learner(**parameters)
         estimator._check_parameters()
-        estimator._check_positive_of_stream(0)
         for name, value in (defaults(learner) | parameters).items():
             parameter, limits = declared[name], range_of(declared[name])
             if limits is not None and is_real(value) and not limits[0] <= value <= limits[1]:
@@ -49,6 +48,10 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
                 )
             if parameter.choices == SWITCH and not isinstance(value, bool):
                 raise ValueError(parameter.message(name, learner.__name__, value))  # 0 and 1 are not JSON booleans
+        if learner.__name__ in OF_SEQUENCES:
+            estimator._new_chain()
+            return estimator
+        estimator._check_positive_of_stream(0)
         if hasattr(estimator, "_check_stream_weights"):
             estimator._check_stream_weights()
             model = estimator._new_model(None, np.float64)
@@ -61,8 +64,8 @@ def new_estimator(algorithm: str, parameters: dict[str, Any]) -> Any:
 def canonical(algorithm: str) -> str:
     """Full name of an algorithm."""
     try:
-        learner = find(algorithm)
+        learner = find(algorithm, sequences=True)
     except ValueError as error:
         raise Refused(422, str(error)) from error
     module = learner.__module__.rpartition(".")[2].replace("_", "-")
-    return module if module in names() else algorithm
+    return module if module in names() or learner.__name__ in OF_SEQUENCES else algorithm

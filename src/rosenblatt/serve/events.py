@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import orjson
@@ -37,6 +38,8 @@ class Limits:
         Maximum number of characters of the names of the features of a model.
     rate : float
         Maximum number of requests and lines per second of a client; 0 for no limit.
+    upload : int
+        Maximum number of bytes of the file of a model that is uploaded.
     """
 
     body: int = 8 << 20
@@ -51,29 +54,44 @@ class Limits:
     new_classes: int = 100
     names: int = 16 << 20
     rate: float = 0.0
+    upload: int = 256 << 20
 
 
 class Event(NamedTuple):
-    """A line of the log."""
+    """A line of the log; `token` is the name of the token of the request that made it, None without one."""
 
     model: int
     sequence: int
     kind: str
     time: float
     payload: bytes
+    token: str | None = None
+
+
+asking: ContextVar[str | None] = ContextVar("asking", default=None)
+"""Name of the token of the request that is being handled."""
+
+
+Outcome = tuple[Any, Any, int]
+"""Label and prediction of an id, and the number of the event that has its features."""
 
 
 class Pending(NamedTuple):
-    """A prediction whose label is not known yet; the request is kept as raw text, which takes the least memory."""
+    """A prediction whose label is not known yet; the request is kept as raw text, which takes the least memory.
+
+    `sequence` is the number of its event, and `shadow` the number and the prediction of the challenger, if there was one.
+    """
 
     time: float
     prediction: Any
     request: bytes
+    sequence: int = 0
+    shadow: tuple[int, Any] | None = None
 
     @property
     def size(self) -> int:
         """About the number of bytes in memory."""
-        return len(self.request) + 300
+        return len(self.request) + 300 + (8 * len(self.prediction) if type(self.prediction) is list else 0)
 
 
 Requests = Sequence[tuple[Any, bytes]]

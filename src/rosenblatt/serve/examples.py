@@ -69,8 +69,9 @@ def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
         if not _NUMBERS.issuperset(map(type, features)):
             wrong = next(value for value in features if type(value) not in _NUMBERS)
             raise Refused(
-                422,
-                f"`features` as a list must contain numbers; got {_shown(wrong)}. Use an object for named features and words.",
+                409 if all(map(_is_token, features)) else 422,  # a sentence is for other models
+                f"`features` as a list must contain numbers; got {_shown(wrong)}. Use an object for named features and words; "
+                "sentences are for the algorithm sequence-perceptron.",
             )
         if max(features) > LARGEST or min(features) < -LARGEST:
             raise _too_large(next((n, value) for n, value in enumerate(features) if abs(value) > LARGEST))
@@ -137,6 +138,17 @@ def _count(numbers: dict[str, float], name: str, word: str) -> None:
     numbers[key] = numbers.get(key, 0) + 1
 
 
+def _is_token(value: Any) -> bool:
+    """Whether a value has the form of a token of a sentence."""
+    if type(value) is dict:
+        return all(type(each) in (str, int, float, bool) or _are_strings(each) for each in value.values())
+    return type(value) is str or _are_strings(value)
+
+
+def _are_strings(value: Any) -> bool:
+    return type(value) is list and all(type(each) is str for each in value)
+
+
 def checked_label(label: Any) -> Any:
     """Check a label: a string, an integer or a boolean."""
     kind = type(label)
@@ -144,8 +156,9 @@ def checked_label(label: Any) -> Any:
         return label
     if kind is float and label.is_integer() and abs(label) <= 2**53:
         return int(label)  # JSON does not distinguish 1 and 1.0
+    tags = kind is list and label and all(type(tag) in (str, int, float, bool) for tag in label)
     raise Refused(
-        422,
+        409 if tags else 422,  # they are for other models
         f"`label` must be a string of at most {LONGEST_LABEL} characters, an integer up to 2^53 or a boolean; got "
         f"{_shown(label)}. Send fractions as strings if they are names of classes.",
     )

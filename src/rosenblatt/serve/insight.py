@@ -1,12 +1,12 @@
 """Information about a model for clients."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import orjson
 
-from rosenblatt.serve.learner import Served
+from rosenblatt.serve.learner import Recent, Served
 
 MOST_CLASSES = 100
 
@@ -20,7 +20,10 @@ def describe(served: Served) -> dict[str, Any]:
         "created": served.created,
         "examples": served.examples,
         "mistakes": served.mistakes,
-        "accuracy": 1.0 - served.mistakes / served.examples if served.examples else None,
+        "accuracy": served.tally.accuracy,
+        "window_accuracy": served.tally.accuracy_of_window,
+        "baseline": served.tally.baseline,
+        "drifts": served.tally.drifts,
         "predictions": served.predictions,
         "pending": len(served.pending),
         "expired": served.expired,
@@ -28,22 +31,52 @@ def describe(served: Served) -> dict[str, Any]:
         "features": served.features,
         "sequence": served.sequence,
         "snapshot": served.snapshot_sequence,
+        "log_begins_after": served.begin,
+        "corrections": served.corrections,
+        "probabilities": served.judged,
+        "bits": served.bits,
+        "columns": None if served.records is None else served.records.columns,
+        "aliases": served.aliases,
+        "challenger": None if served.challenger is None else served.challenger.facts(),
     }
 
 
-def recent_examples(served: Served) -> list[dict[str, Any]]:
-    """The examples learned last, the newest at the end."""
+def of_page(served: Served, raw: bool) -> dict[str, Any]:
+    """Everything that the live page shows, without the weights; with the features of examples if `raw`."""
+    shadow = served.challenger
+    return {
+        **describe(served),
+        "curve": [point._asdict() for point in served.tally.curve],
+        "window": served.tally.facts_of_window(),
+        "challenger_curve": []
+        if shadow is None
+        else [{**point._asdict(), "examples": shadow.since + point.examples} for point in shadow.tally.curve],
+        "alarms": [alarm._asdict() for alarm in served.tally.alarms],
+        "recent": _shown(served.recent, raw),
+        "recent_mistakes": _shown(served.recent_mistakes, raw),
+    }
+
+
+def _shown(examples: Iterable[Recent], raw: bool) -> list[dict[str, Any]]:
+    """Examples learned last, the newest at the end."""
     return [
         {
             "time": time, "id": identity, "prediction": prediction, "label": label, "mistake": bool(prediction != label),
-            "features": None if request is None else orjson.loads(request)["features"],
+            "features": None if request is None or not raw else orjson.loads(request)["features"],
         }
-        for time, identity, prediction, label, request in served.recent
+        for time, identity, prediction, label, request in examples
     ]  # fmt: skip
 
 
 def strongest(estimator: Any, top: int) -> Iterator[dict[str, Any]]:
     """Features with the largest weights of each class, of the first hundred classes."""
+    if hasattr(estimator, "_chain"):
+        largest: dict[Any, list[Any]] = {tag: [] for tag in estimator._chain.tags[:MOST_CLASSES]}
+        for name, tag, weight in estimator.state_features():
+            if weight > 0 and len(largest.get(tag, range(top))) < top:
+                largest[tag].append([name, weight])
+        yield from ({"class": tag, "features": features} for tag, features in largest.items())
+        return
     model = getattr(estimator, "model_", None)
     if model is None or not hasattr(estimator, "coef_") or not model.n_features or len(model.classes) < 2:
         return

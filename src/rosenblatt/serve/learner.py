@@ -8,23 +8,37 @@ import functools
 import secrets
 from collections import deque
 from collections.abc import Iterable
-from itertools import repeat
-from operator import ne
 from typing import Any
 
 import orjson
 
+from rosenblatt.serve.changes import CHANGES, Changes
 from rosenblatt.serve.choice import new_estimator
-from rosenblatt.serve.events import Event, Limits, Lines, Pending, Requests
-from rosenblatt.serve.examples import LARGEST, Refused, checked_id, checked_label, expanded
-from rosenblatt.serve.teaching import Taught
-from rosenblatt.training.progressive import learn_records
+from rosenblatt.serve.events import Event, Limits, Lines, Outcome, Pending, Requests, asking
+from rosenblatt.serve.examples import Refused, checked_id
+from rosenblatt.serve.hashing import Hashed
+from rosenblatt.serve.scoring import explained, wanted
+from rosenblatt.serve.shadow import Shadow
+from rosenblatt.serve.tally import Tally
 
-POINTS, SHOWN, LONGEST_SHOWN = 256, 20, 4096
-"""Maximum number of points of the learning curve, of recent examples, and of bytes of one of these, to keep."""
+SHOWN, LONGEST_SHOWN = 20, 4096
+"""Maximum number of recent examples, and of bytes of one of these, to keep."""
+
+Recent = tuple[float, str | None, Any, Any, bytes | None]
+"""Time, id, prediction, label and text of an example; a long text is left out."""
 
 LEAP = 3600.0
 """Seconds. If the last event is so much later than the clock, its time was wrong, and time continues with the clock."""
+
+
+MOST_TAGS = 10_000_000
+"""Maximum number of tags of remembered ids: of a model of sequences fewer ids are remembered if its sentences are long."""
+
+
+def number_of_tags(outcome: Outcome | None) -> int:
+    """How many tags the label and the prediction of an id have; 0 for labels that are no sequences."""
+    label, prediction = (None, None) if outcome is None else outcome[:2]
+    return len(label) + len(prediction or ()) if type(label) is list else 0
 
 
 def _answer(identity: str | None, prediction: Any, label: Any) -> dict[str, Any]:
@@ -37,7 +51,24 @@ def _as_refused(error: Exception) -> Refused:
     return error if isinstance(error, Refused) else Refused(409, str(error))
 
 
-class Served(Taught):
+class _Texts:
+    """The text of each request, made when it is needed."""
+
+    def __init__(self, requests: list[Any]) -> None:
+        self._requests = requests
+
+    def __getitem__(self, number: int) -> bytes:
+        return orjson.dumps(self._requests[number])
+
+
+def _size(lines: Any) -> int:
+    """Number of examples of an event."""
+    if type(lines) is list:
+        return len(lines)
+    return len(lines["ids"]) if "ids" in lines else 0
+
+
+class Served(Changes):
     """A model in memory.
 
     Parameters
@@ -50,48 +81,79 @@ class Served(Taught):
         Parameters of the learner.
     created : float
         Time of creation.
+    bits : int or None, default=None
+        Number of bits to which the names of features are hashed; None for all names.
     """
 
-    def __init__(self, number: int, name: str, algorithm: str, parameters: dict[str, Any], created: float) -> None:
+    def __init__(
+        self,
+        number: int,
+        name: str,
+        algorithm: str,
+        parameters: dict[str, Any],
+        created: float,
+        bits: int | None = None,
+    ) -> None:
         super().__init__(name, new_estimator(algorithm, parameters))
+        self.bits = bits
+        if bits is not None:
+            self.read_as(Hashed(bits))
         self.number, self.algorithm, self.parameters = number, algorithm, parameters
+        self.first = algorithm, parameters  # before a challenger was promoted
         self.created = self.time = created
         self.sequence = self.snapshot_sequence = 0
-        self.examples = self.mistakes = self.predictions = self.expired = self.differences = 0
+        self.predictions = self.expired = self.differences = self.corrections = 0
+        self.aliases: list[str] = []
+        self.challenger: Shadow | None = None
+        self.tally = Tally()
         self.pending: dict[str, Pending] = {}
         self.pending_bytes = 0
         self.new_lines = self.new_bytes = 0  # since the last snapshot
+        self.bytes = 0  # of all events
+        self.begin = 0  # the event after which the log begins
         self.scored = 0
         self.deleted = False
-        self.done: dict[str, tuple[Any, Any] | None] = {}
-        self.curve: list[tuple[int, int]] = []
-        self.stride = 1
-        self.recent: deque[tuple[float, str | None, Any, Any, bytes | None]] = deque(maxlen=SHOWN)
+        self.done: dict[str, Outcome | None] = {}
+        self.done_tags = 0
+        self.recent: deque[Recent] = deque(maxlen=SHOWN)
+        self.recent_mistakes: deque[Recent] = deque(maxlen=SHOWN)
         self.remembered = Limits.remembered
 
     # ---- counts ----
 
-    def _score(self, ids: Any, requests: Any, predictions: Any, labels: Any, time: float) -> None:
-        """Count learned examples, one or many, and add points to the learning curve."""
-        at, count = 0, len(labels)
-        while at < count:
-            end = min(count, at + self.stride - self.examples % self.stride)
-            self.mistakes += sum(map(ne, predictions[at:end], labels[at:end]))
-            self.examples += end - at
-            at = end
-            if self.examples % self.stride == 0:
-                self.curve.append((self.examples, self.mistakes))
-                if len(self.curve) > POINTS:
-                    self.curve, self.stride = self.curve[1::2], 2 * self.stride
-        last = slice(-SHOWN, None)
-        shown = (text if len(text) <= LONGEST_SHOWN else None for text in requests[last])
-        self.recent.extend(zip(repeat(time), ids[last], predictions[last], labels[last], shown))
+    @property
+    def examples(self) -> int:
+        """Number of examples learned."""
+        return self.tally.examples
 
-    def _remember(self, identity: str, outcome: tuple[Any, Any] | None) -> None:
+    @property
+    def mistakes(self) -> int:
+        """Number of wrong predictions among them."""
+        return self.tally.mistakes
+
+    def _score(self, ids: Any, requests: Any, predictions: Any, labels: Any, time: float) -> None:
+        """Count learned examples, one or many, and keep the last ones for the live page."""
+        self.tally.add(predictions, labels, time)
+        wrong = [n for n, (guess, label) in enumerate(zip(predictions, labels, strict=True)) if guess != label]
+        count = len(labels)
+        for kept, numbers in (
+            (self.recent, range(max(0, count - SHOWN), count)),
+            (self.recent_mistakes, wrong[-SHOWN:]),
+        ):
+            for n in numbers:
+                text = requests[n] if len(requests[n]) <= LONGEST_SHOWN else None
+                kept.append((time, ids[n], predictions[n], labels[n], text))
+
+    def _alarms(self) -> list[Event]:
+        """Events for listeners about new drifts; in a replay the alarms are found again, and these events change nothing."""
+        return [self._event("drift", orjson.dumps(alarm._asdict()), alarm.time, 0) for alarm in self.tally.new_alarms()]
+
+    def _remember(self, identity: str, outcome: Outcome | None) -> None:
         done = self.done
         done[identity] = outcome
-        if len(done) > self.remembered:
-            del done[next(iter(done))]
+        self.done_tags += number_of_tags(outcome)
+        while len(done) > self.remembered or self.done_tags > MOST_TAGS:
+            self.done_tags -= number_of_tags(done.pop(next(iter(done))))
 
     # ---- requests ----
 
@@ -102,7 +164,7 @@ class Served(Taught):
     def _event(self, kind: str, payload: bytes, time: float, lines: int = 1) -> Event:
         self._move_to(self.sequence + 1, time)
         self._count(lines, payload)
-        return Event(self.number, self.sequence, kind, time, payload)
+        return Event(self.number, self.sequence, kind, time, payload, None if kind == "expire" else asking.get())
 
     def _move_to(self, sequence: int, time: float) -> None:
         if time < self.time:  # after a wrong clock: predictions dated in the future would never expire
@@ -112,18 +174,27 @@ class Served(Taught):
     def _count(self, lines: int, payload: bytes) -> None:
         self.new_lines += lines
         self.new_bytes += len(payload)
+        self.bytes += len(payload)
 
     def creation(self) -> Event:
         """The first event, which creates the model."""
-        settings = {"name": self.name, "algorithm": self.algorithm, "parameters": self.parameters}
+        settings: dict[str, Any] = {"name": self.name, "algorithm": self.algorithm, "parameters": self.parameters}
+        if self.bits is not None:
+            settings["bits"] = self.bits
         return self._event("create", orjson.dumps(settings), self.created)
+
+    def uploaded(self, facts: bytes) -> Event:
+        """The event that says that the model began with a file; it changes nothing."""
+        return self._event("upload", facts, self.created, 0)
 
     @classmethod
     def from_creation(cls, event: Event) -> "Served":
         """Make a model from its first event."""
         settings = orjson.loads(event.payload)
-        served = cls(event.model, settings["name"], settings["algorithm"], settings["parameters"], event.time)
+        given = settings["name"], settings["algorithm"], settings["parameters"]
+        served = cls(event.model, *given, event.time, settings.get("bits"))
         served.sequence = event.sequence
+        served._count(1, event.payload)
         return served
 
     def expire(self, clock: float, limits: Limits, requests: Requests = ()) -> list[Event]:
@@ -152,6 +223,11 @@ class Served(Taught):
             self._remember(identity, None)
             self.expired += 1
 
+    def _forget_all(self) -> None:
+        self._expire(tuple(self.pending))
+        self.recent.clear()
+        self.recent_mistakes.clear()
+
     def predict(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
         """Predict; returns the events and one answer per request, which can be a `Refused`."""
         events = self.expire(clock, limits, requests)
@@ -160,7 +236,7 @@ class Served(Taught):
         for request, text in requests:
             try:
                 identity = request.get("id")
-                features = expanded(request["features"], limits.features, len(text))
+                features = self.expanded(request["features"], limits.features, len(text))
                 identity = secrets.token_hex(12) if identity is None else checked_id(identity)
                 waiting = self.pending.get(identity)
                 if waiting is not None:
@@ -170,12 +246,15 @@ class Served(Taught):
                     raise Refused(
                         409, f"The id {identity!r} has been used before, and is revealed or expired. Use a new one."
                     )
+                top, reasons = wanted(self, request)
                 prediction = self.guess(features)
+                more = explained(self, features, prediction, top, reasons) if top or reasons else {}
             except (Refused, ValueError, OverflowError) as refusal:
                 answers.append(_as_refused(refusal))
                 continue
-            self._wait(identity, Pending(now, prediction, text))
-            answers.append({"id": identity, "prediction": prediction, "repeated": False})
+            shadow = None if self.challenger is None else self.challenger.asked(features)
+            self._wait(identity, Pending(now, prediction, text, self.sequence + 1, shadow))
+            answers.append({"id": identity, "prediction": prediction, "repeated": False, **more})
             accepted.add(text, answers[-1])
         if accepted:
             events.append(self._event("predict", accepted.payload(), now, len(accepted.texts)))
@@ -194,32 +273,36 @@ class Served(Taught):
     def reveal(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
         """Learn the labels of earlier predictions."""
         events = self.expire(clock, limits)
-        now, lines = self.now(clock), []
+        now, lines, unfit = self.now(clock), [], ""
         answers: list[Any] = []
         for request, _ in requests:
             try:
-                identity, label = checked_id(request["id"]), checked_label(request["label"])
+                identity, label = checked_id(request["id"]), self.checked_label(request["label"])
                 waiting = self.pending.get(identity)
                 if waiting is None:
                     answers.append(self._revealed_before(identity, label))
                     continue
-                features = expanded(orjson.loads(waiting.request)["features"])
+                features = self.expanded(orjson.loads(waiting.request)["features"])
                 self._check_room(features, label, limits)
                 self._teach(features, label)
             except (Refused, ValueError, OverflowError) as refusal:
                 answers.append(_as_refused(refusal))
                 continue
-            answers.append(self._revealed(identity, waiting, label, now))
+            unfit = unfit or self._shadow_fits(features, label, limits)
+            answers.append(self._revealed(identity, waiting, label, now, None if unfit else features))
             lines.append((identity, label))
         if lines:
-            events.append(self._event("reveal", orjson.dumps(lines), now, len(lines)))
+            events += [self._event("reveal", orjson.dumps(lines), now, len(lines)), *self._give_up(unfit, clock)]
+            events += self._alarms()
         return events, answers
 
-    def _revealed(self, identity: str, waiting: Pending, label: Any, time: float) -> dict[str, Any]:
+    def _revealed(self, identity: str, waiting: Pending, label: Any, time: float, features: Any) -> dict[str, Any]:
+        if self.challenger is not None and features is not None:
+            self.challenger.told(features, label, waiting.shadow, waiting.prediction, time)
         del self.pending[identity]
         self.pending_bytes -= waiting.size
         prediction = waiting.prediction
-        self._remember(identity, (label, prediction))
+        self._remember(identity, (label, prediction, waiting.sequence))
         self._score((identity,), (waiting.request,), (prediction,), (label,), time)
         return _answer(identity, prediction, label)
 
@@ -234,7 +317,7 @@ class Served(Taught):
             raise Refused(
                 410, f"The prediction {identity!r} expired before its label arrived. Use `learn` with its features."
             )
-        known, prediction = outcome
+        known, prediction, _ = outcome
         if known != label or type(known) is not type(label):
             raise Refused(
                 409,
@@ -261,9 +344,28 @@ class Served(Taught):
                 accepted.add(text, answer)
         if accepted:
             predictions, labels = accepted.column("prediction"), accepted.column("label")
+            unfit = ""
+            if self.challenger is not None:
+                good = [type(answer) is dict and not answer["repeated"] for answer in answers]
+                rows = [request["features"] for (request, _), fine in zip(requests, good, strict=True) if fine]
+                unfit = self._show(rows, labels, predictions, now, limits)
             self._score(accepted.column("id"), accepted.texts, predictions, labels, now)
-            events.append(self._event("learn", accepted.payload(), now, len(labels)))
+            events += [self._event("learn", accepted.payload(), now, len(labels)), *self._give_up(unfit, clock)]
+            events += self._alarms()
         return events, answers
+
+    def _show(self, rows: list[Any], labels: list[Any], predictions: list[Any], now: float, limits: Limits) -> str:
+        """Let the challenger learn examples; returns why it must be given up, if it would become too large."""
+        for x, label in zip(rows, labels, strict=True):
+            if unfit := self._shadow_fits(self.expanded(x), label, limits):
+                return unfit
+        if self.challenger is not None:
+            self.challenger.shown(rows, labels, predictions, now)
+        return ""
+
+    def _give_up(self, unfit: str, clock: float) -> list[Event]:
+        """End the challenger, if there is a reason."""
+        return self.change("dismiss", {"reason": unfit}, clock) if unfit else []
 
     def _learn_at_once(self, requests: Requests, limits: Limits) -> list[Any] | None:
         """Answers to simple examples: dicts of known features, known classes, no ids. None if there are other examples."""
@@ -284,28 +386,17 @@ class Served(Taught):
             for prediction, label in zip(predictions, labels, strict=True)
         ]
 
-    def _learn_rows(self, rows: list[Any], labels: list[Any], most: int) -> list[Any] | None:
-        """Predictions for simple examples, which are learned; None if there are others, and nothing was done."""
-        if (
-            self._plain is None
-            or not {dict}.issuperset(map(type, rows))
-            or not {str}.issuperset(map(type, labels))  # 1, 1.0 and true are equal in Python but different labels
-            or max(map(len, rows)) > most
-        ):
-            return None
-        return learn_records(self._plain, rows, labels, LARGEST)
-
     def _learn_line(self, request: Any, text: bytes, limits: Limits) -> Any:
         """Answer to one example, which can be a `Refused`."""
         try:
-            label, identity = checked_label(request["label"]), request.get("id")
+            label, identity = self.checked_label(request["label"]), request.get("id")
             if identity is not None:
                 identity = checked_id(identity)
                 if identity in self.pending:
                     raise Refused(409, f"The id {identity!r} waits for its label. Use `reveal`, or another id.")
                 if identity in self.done:
                     return self._revealed_before(identity, label)
-            features = expanded(request["features"], limits.features, len(text))
+            features = self.expanded(request["features"], limits.features, len(text))
             plain = self._plain if type(features) is dict and type(label) is str else None
             if plain is not None and self._room >= len(features) and label in plain.class_number:
                 self._room -= len(features)
@@ -316,7 +407,7 @@ class Served(Taught):
         except (Refused, ValueError, OverflowError) as refusal:
             return _as_refused(refusal)
         if identity is not None:
-            self._remember(identity, (label, prediction))
+            self._remember(identity, (label, prediction, self.sequence + 1))
         return _answer(identity, prediction, label)
 
     # ---- replay ----
@@ -329,36 +420,45 @@ class Served(Taught):
         """
         self._move_to(event.sequence, event.time)
         lines = orjson.loads(event.payload)
-        self._count(1 if event.kind == "create" else len(lines["ids"] if type(lines) is dict else lines), event.payload)
+        self._count(_size(lines), event.payload)
         if event.kind == "predict":
             for request, identity, given in zip(lines["requests"], lines["ids"], lines["predictions"], strict=True):
-                prediction = self._compared(self.guess(expanded(request["features"])), given) if own else given
-                self._wait(identity, Pending(event.time, prediction, orjson.dumps(request)))
+                features = self.expanded(request["features"])
+                prediction = self._compared(self.guess(features), given) if own else given
+                shadow = None if self.challenger is None else self.challenger.asked(features)
+                self._wait(identity, Pending(event.time, prediction, orjson.dumps(request), event.sequence, shadow))
         elif event.kind == "reveal":
             for identity, label in lines:
                 waiting = self.pending[identity]
-                self._teach(expanded(orjson.loads(waiting.request)["features"]), label)
-                self._revealed(identity, waiting, label, event.time)
+                features = self.expanded(orjson.loads(waiting.request)["features"])
+                self._teach(features, label)
+                self._revealed(identity, waiting, label, event.time, features)
         elif event.kind == "learn":
             self._learn_again(lines["requests"], lines["ids"], lines["predictions"], event.time, own)
         elif event.kind == "expire":
             self._expire(lines)
+        elif event.kind in CHANGES:
+            self.change_again(event.kind, lines)
+        self.tally.new_alarms()  # their events follow in the log
 
     def _learn_again(self, requests: list[Any], ids: list[Any], given: list[Any], time: float, own: bool) -> None:
         rows, labels = [request["features"] for request in requests], [request["label"] for request in requests]
         predictions = self._learn_rows(rows, labels, 1 << 62) if len(rows) > 1 else None
         if predictions is None:
-            labels = list(map(checked_label, labels))
-            predictions = [self._guess_and_teach(expanded(x), label) for x, label in zip(rows, labels, strict=True)]
+            labels = list(map(self.checked_label, labels))
+            predictions = [
+                self._guess_and_teach(self.expanded(x), label) for x, label in zip(rows, labels, strict=True)
+            ]
         elif wrong := next((p for p in predictions if isinstance(p, ValueError)), None):
             raise wrong
         if own:
             given = [self._compared(*pair) for pair in zip(predictions, given, strict=True)]
+        if self.challenger is not None:
+            self.challenger.shown(rows, labels, given, time)
         for identity, label, prediction in zip(ids, labels, given, strict=True):
             if identity is not None:
-                self._remember(identity, (label, prediction))
-        texts = [b""] * (len(rows) - SHOWN) + [orjson.dumps(request) for request in requests[-SHOWN:]]
-        self._score(ids, texts, given, labels, time)
+                self._remember(identity, (label, prediction, self.sequence))
+        self._score(ids, _Texts(requests), given, labels, time)
 
     def _compared(self, prediction: Any, given: Any) -> Any:
         self.differences += prediction != given

@@ -1,7 +1,7 @@
 """Metrics for Prometheus."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ class Metrics:
         self.snapshot_failures = Counter(
             "rosenblatt_snapshot_failures", "Snapshots that could not be taken.", registry=self.registry
         )
+        self.removed = Counter("rosenblatt_events_removed", "Events removed by --keep-events.", registry=self.registry)
         self._commit = Histogram(
             "rosenblatt_commit_seconds", "Time to write a group to disk.", buckets=_SECONDS, registry=self.registry
         )
@@ -54,6 +55,11 @@ class Metrics:
             times = self._times[route] = [0.0] * (len(_SECONDS) + 2)
         times[bisect_left(_SECONDS, seconds)] += 1
         times[-1] += seconds
+
+    def times_of(self, routes: Iterable[str]) -> dict[str, Any]:
+        """How many requests were answered within each limit in seconds, and after the last one, for the live page."""
+        counts = {route: list(map(int, self._times[route][:-1])) for route in routes if route in self._times}
+        return {"limits": _SECONDS, "routes": counts}
 
     def collect(self) -> Iterator[Any]:
         """Current counts of the models."""
@@ -82,12 +88,31 @@ class Metrics:
         pending = GaugeMetricFamily(
             "rosenblatt_model_pending", "Predictions that wait for their label.", labels=["model"]
         )
+        drifts = CounterMetricFamily(
+            "rosenblatt_model_drifts", "Alarms: the share of mistakes has risen.", labels=["model"]
+        )
+        window = GaugeMetricFamily(
+            "rosenblatt_model_window_accuracy", "Share of right predictions of the last 1,000.", labels=["model"]
+        )
+        baseline = GaugeMetricFamily(
+            "rosenblatt_model_baseline", "Share of the most frequent label of the last 1,000.", labels=["model"]
+        )
+        rival = GaugeMetricFamily(
+            "rosenblatt_challenger_window_accuracy", "The same of the challenger.", labels=["model"]
+        )
+        kept = GaugeMetricFamily("rosenblatt_model_log_bytes", "Bytes of the events in the log.", labels=["model"])
         for served in tuple(self.service.models.values()):
+            kept.add_metric([served.name], self.service.retention.kept_bytes(served))
             for name, family in counters.items():
                 family.add_metric([served.name], getattr(served, name))
             pending.add_metric([served.name], len(served.pending))
-        yield from counters.values()
-        yield pending
+            drifts.add_metric([served.name], served.tally.drifts)
+            if served.tally.window:
+                window.add_metric([served.name], served.tally.accuracy_of_window or 0.0)
+                baseline.add_metric([served.name], served.tally.baseline or 0.0)
+            if served.challenger is not None and served.challenger.tally.window:
+                rival.add_metric([served.name], served.challenger.tally.accuracy_of_window or 0.0)
+        yield from (*counters.values(), pending, drifts, window, baseline, rival, kept)
         aside = GaugeMetricFamily("rosenblatt_models_set_aside", "Models that could not be rebuilt from the log.")
         aside.add_metric([], len(self.service.aside))
         yield aside

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from rosenblatt.serve.changes import CHANGES
 from rosenblatt.serve.events import Event
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.learner import Served
@@ -17,14 +18,17 @@ class News:
     """Listeners by model."""
 
     def __init__(self) -> None:
-        self._listeners: dict[str, dict[asyncio.Queue[Any], str]] = {}
+        self._listeners: dict[str, dict[asyncio.Queue[Any], tuple[str, bool]]] = {}
 
     def __contains__(self, name: str) -> bool:
         return name in self._listeners
 
-    def subscribe(self, name: str, client: str) -> asyncio.Queue[Any]:
-        """Make a queue that receives messages and their numbers; None in it means that its reader is too slow."""
-        clients = [known for queues in self._listeners.values() for known in queues.values()]
+    def subscribe(self, name: str, client: str, raw: bool = True) -> asyncio.Queue[Any]:
+        """Make a queue that receives messages and their numbers, with raw examples if `raw`.
+
+        None in it means that its reader is too slow.
+        """
+        clients = [known for queues in self._listeners.values() for known, _ in queues.values()]
         if len(clients) >= MOST_LISTENERS or clients.count(client) >= MOST_PER_CLIENT:
             raise Refused(
                 503,
@@ -33,7 +37,7 @@ class News:
                 retry=True,
             )
         queue: asyncio.Queue[Any] = asyncio.Queue(MOST_WAITING)
-        self._listeners.setdefault(name, {})[queue] = client
+        self._listeners.setdefault(name, {})[queue] = client, raw
         return queue
 
     def unsubscribe(self, name: str, queue: asyncio.Queue[Any]) -> None:
@@ -53,26 +57,43 @@ class News:
 
     def publish(self, served: Served, event: Event) -> None:
         """Send an event to all listeners of its model."""
-        queues = tuple(self._listeners.get(served.name, ()))
+        queues = tuple(self._listeners.get(served.name, {}).items())
         if not queues:
             return
         counts = {"examples": served.examples, "mistakes": served.mistakes, "pending": len(served.pending)}
-        message = as_message(event, counts)  # once for all of them
-        for queue in queues:
+        messages = {
+            raw: as_message(event, counts, raw) for raw in {raw for _, (_, raw) in queues}
+        }  # once for all of them
+        for queue, (_, raw) in queues:
             try:
-                queue.put_nowait((event.sequence, message))
+                queue.put_nowait((event.sequence, messages[raw]))
             except asyncio.QueueFull:
                 self.unsubscribe(served.name, queue)
                 queue.get_nowait()
                 queue.put_nowait(None)
 
 
-def as_message(event: Event, counts: dict[str, int]) -> bytes:
-    """Convert an event to a server-sent event; of a batch only the first lines."""
+def as_gap(last: int, following: int) -> bytes:
+    """A server-sent event about events between two others that were removed from the log (`--keep-events`)."""
+    news = {
+        "first": last + 1,
+        "last": following - 1,
+        "reason": "These events are not kept; the counts of the model are right.",
+    }
+    return b"id: %d\nevent: gap\ndata: %s\n\n" % (following - 1, orjson.dumps(news))
+
+
+def as_message(event: Event, counts: dict[str, int], raw: bool = True) -> bytes:
+    """Convert an event to a server-sent event, with features if `raw`; of a batch only the first lines."""
     payload = orjson.loads(event.payload)
-    news: dict[str, Any] = {"sequence": event.sequence, "time": event.time, **counts}
+    news: dict[str, Any] = {"sequence": event.sequence, "time": event.time, "token": event.token, **counts}
     if event.kind == "expire":
         news |= {"count": len(payload), "lines": [{"id": identity} for identity in payload[:MOST_TOLD]]}
+    elif event.kind in ("drift", "upload") or event.kind in CHANGES:
+        news |= payload
+        if event.kind == "correct":
+            news = {key: value for key, value in news.items() if key != "requests"}
+            news["lines"] = [{"id": line["id"], "label": line["label"]} for line in payload["requests"]]
     elif event.kind == "reveal":
         lines = [{"id": identity, "label": label} for identity, label in payload[:MOST_TOLD]]
         news |= {"count": len(payload), "lines": lines}
@@ -82,7 +103,7 @@ def as_message(event: Event, counts: dict[str, int]) -> bytes:
             {**request, "id": identity, "prediction": given} for request, identity, given in islice(triples, MOST_TOLD)
         ]
         for line in lines:
-            if len(event.payload) > LONGEST_TOLD and len(orjson.dumps(line["features"])) > LONGEST_TOLD:
-                line["features"] = None  # too long for a stream
+            if not raw or (len(event.payload) > LONGEST_TOLD and len(orjson.dumps(line["features"])) > LONGEST_TOLD):
+                line["features"] = None  # not allowed, or too long for a stream
         news |= {"count": len(payload["ids"]), "lines": lines}
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.sequence, event.kind.encode(), orjson.dumps(news))

@@ -9,7 +9,7 @@ import orjson
 from rosenblatt.serve.examples import NAME, Refused
 
 FIELDS = {
-    "predict": {"id", "features"},
+    "predict": {"id", "features", "top", "reasons"},
     "reveal": {"id", "label"},
     "learn": {"id", "features", "label"},
     "score": {"features", "top", "reasons"},

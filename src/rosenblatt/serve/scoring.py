@@ -3,23 +3,35 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rosenblatt.dual.rows import Block
-from rosenblatt.model.matrix import Table
-from rosenblatt.serve.examples import Refused, expanded
-from rosenblatt.serve.learner import Served
-from rosenblatt.training.progressive import Pupil
+from rosenblatt.serve.examples import Refused
+from rosenblatt.serve.teaching import Taught
 
 MOST_TOP, MOST_REASONS = 1000, 1000
 
 
-def scored(served: Served, request: dict[str, Any], text: bytes, most: int) -> dict[str, Any]:
+def scored(served: Taught, request: dict[str, Any], text: bytes, most: int) -> dict[str, Any]:
     """Predict an example; `top` asks for the best classes and their scores, `reasons` for the features that count most."""
-    x = expanded(request["features"], most, len(text))
-    top, reasons = _count(request, "top", MOST_TOP), _count(request, "reasons", MOST_REASONS)
+    x = served.expanded(request["features"], most, len(text))
+    top, reasons = wanted(served, request)
     prediction = served.guess(x)
-    answer = {"prediction": prediction}
+    return {"prediction": prediction, **explained(served, x, prediction, top, reasons)}
+
+
+def wanted(served: Taught, request: dict[str, Any]) -> tuple[int, int]:
+    """How many classes and reasons a request asks for."""
+    top, reasons = _count(request, "top", MOST_TOP), _count(request, "reasons", MOST_REASONS)
+    if served.tags_sentences and top:
+        raise Refused(
+            409,
+            "`top` must be 0 for a model of sequences, which compares whole sequences and not single tags. Leave it out.",
+        )
+    return top, reasons
+
+
+def explained(served: Taught, x: Any, prediction: Any, top: int, reasons: int) -> dict[str, Any]:
+    """The best classes with scores and probabilities, and the features that count most, as far as they are asked for."""
+    answer: dict[str, Any] = {}
     if top:
         answer["scores"] = [] if prediction is None else _best(served, x, top)
     if reasons:
@@ -38,37 +50,31 @@ def _count(request: dict[str, Any], name: str, most: int) -> int:
     return value
 
 
-def _best(served: Served, x: Any, top: int) -> list[dict[str, Any]]:
+def _best(served: Taught, x: Any, top: int) -> list[dict[str, Any]]:
     classes = served.classes
     if len(classes) < 2:
-        return [{"label": classes[0], "score": 0.0}]
-    scores = _scores(served, x)
+        return [{"label": classes[0], "score": 0.0, "probability": None}]
+    scores = served.scores(x)
+    found = served.probabilities(scores)
+    shares: list[Any] = [None] * len(classes) if found is None else list(found)
     if scores.size == 1:
         scores = np.array([-scores[0], scores[0]])
         order = [1, 0] if scores[1] >= 0 else [0, 1]
     else:
         order = np.argsort(-scores, kind="stable").tolist()
-    return [{"label": classes[k], "score": float(scores[k])} for k in order[:top]]
+    return [{"label": classes[k], "score": float(scores[k]), "probability": shares[k]} for k in order[:top]]
 
 
-def _scores(served: Served, x: Any) -> NDArray[np.float64]:
-    """One score for each class, or one for the second of two classes."""
-    estimator = served.estimator
-    if type(x) is list:
-        x = np.array(x, np.float64)
-    model = getattr(estimator, "model_", None)
-    if model is None:
-        row = estimator._row(x, estimator._vocabulary, False)
-        kernel_scores: NDArray[np.float64] = estimator._model.decide(
-            Block.of(row), estimator.readout, estimator.normalize
-        )[0]
-        return kernel_scores
-    table: Table = model._row_table(x)
-    return Pupil(model).scores(table, np.zeros(1, np.int64))[0]  # type: ignore[no-any-return]
-
-
-def _reasons(served: Served, x: Any, prediction: Any, most: int) -> list[dict[str, Any]] | None:
+def _reasons(served: Taught, x: Any, prediction: Any, most: int) -> list[dict[str, Any]] | None:
     """Features with the largest parts of the score of the predicted class; None for learners without one weight per feature."""
+    if served.tags_sentences:
+        reasons = served.estimator._explained(x, range(len(x)))
+        return [
+            {"token": token, "feature": name, "part": part}
+            for token, parts in enumerate(reasons)
+            for name, part in parts[:most]
+            if part
+        ]
     model = getattr(served.estimator, "model_", None)
     if model is None or model.readout not in ("last", "average"):
         return None
@@ -82,7 +88,7 @@ def _reasons(served: Served, x: Any, prediction: Any, most: int) -> list[dict[st
         values, columns = [x[name] for name in names], [known[name] for name in names]
     number = model.class_number[prediction]
     weights = np.zeros(len(columns))
-    for w, _, factor in model.parts():
+    for w, _, factor, _ in model.parts():
         if w.ndim == 1:
             weights += (1.0 if number == 1 else -1.0) * float(np.ravel(factor)[0]) * w[columns]
         else:

@@ -5,7 +5,10 @@ import contextlib
 import gc
 import logging
 import signal
+import ssl
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -13,10 +16,15 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rosenblatt.serve.access import is_loopback
-from rosenblatt.serve.app import App
+from rosenblatt.serve.app import SMALL, App
 from rosenblatt.serve.events import Limits
+from rosenblatt.serve.examples import Refused
+from rosenblatt.serve.records import opened
+from rosenblatt.serve.requests import check_name
+from rosenblatt.serve.retention import Policy
 from rosenblatt.serve.service import Service
 from rosenblatt.serve.store import Store, StoreError, Token
+from rosenblatt.serve.tracing import Tracing, from_environment
 
 _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 
@@ -40,6 +48,43 @@ class JsonLines(logging.Formatter):
 MOST_HEADER, MOST_CONNECTIONS = 1 << 14, 4000
 
 
+class _Joined:
+    """A transport that sends what is written in one step of the event loop at once.
+
+    uvicorn writes the head and the body of an answer separately, which costs the server a second system call and the client a
+    second wake-up: half of the time of a request that needs no disk. Long data are not held, so that the sender is told to wait
+    if the client reads slowly.
+    """
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._parts: list[bytes] = []
+        self._held = 0
+
+    def write(self, data: bytes) -> None:
+        """Send the data at the end of this step, or at once if there are many."""
+        if not self._parts:
+            self._loop.call_soon(self.flush)
+        self._parts.append(data)
+        self._held += len(data)
+        if self._held >= SMALL:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what was written."""
+        parts, self._parts, self._held = self._parts, [], 0
+        if parts:
+            self._transport.write(parts[0] if len(parts) == 1 else b"".join(parts))
+
+    def close(self) -> None:
+        """Close the connection after what was written is sent."""
+        self.flush()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class _Protocol(HttpToolsProtocol):
     """A connection that limits what a client can send before it is asked for a token.
 
@@ -53,7 +98,7 @@ class _Protocol(HttpToolsProtocol):
     _in_header = True
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
+        super().connection_made(_Joined(transport, self.loop))  # type: ignore[arg-type]
         self.active = self.owing_since = self.loop.time()
         if len(self.connections) > MOST_CONNECTIONS:
             _close_longest_idle(self.connections)
@@ -120,9 +165,12 @@ def _close_longest_idle(connections: Any) -> None:
 class _Server(uvicorn.Server):
     """Disconnect slow clients, and end the streams of listeners at shutdown."""
 
-    def __init__(self, config: uvicorn.Config, service: Service, patience: float) -> None:
+    def __init__(
+        self, config: uvicorn.Config, service: Service, patience: float, tls: tuple[str, str] | None = None
+    ) -> None:
         super().__init__(config)
-        self._service, self._patience = service, patience
+        self._service, self._patience, self._tls = service, patience, tls
+        self._tls_state = _state_of(tls)
 
     async def on_tick(self, counter: int) -> bool:
         if counter % 10 == 0:  # once a second
@@ -132,7 +180,22 @@ class _Server(uvicorn.Server):
                 since = [time for time in (connection.unread_since, connection.owing_since) if time is not None]
                 if since and min(since) < latest:
                     connection.transport.abort()
+            self._renew_certificate()
         return await super().on_tick(counter)
+
+    def _renew_certificate(self) -> None:
+        """Read the certificate again if its files have changed; connections from now on use it."""
+        state = _state_of(self._tls)
+        if self._tls is None or self.config.ssl is None or state == self._tls_state:
+            return
+        log = logging.getLogger("rosenblatt.serve")
+        self._tls_state = state
+        try:
+            _load_certificate(self._tls)  # both files are read and compared before the ones in use are replaced
+            self.config.ssl.load_cert_chain(*self._tls)
+            log.info("the certificate was read again")
+        except ValueError as error:
+            log.error("the new certificate cannot be used; the one before is kept", extra={"error": str(error)})
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         self._service.draining.set()
@@ -146,6 +209,31 @@ class _Server(uvicorn.Server):
                 logging.getLogger("rosenblatt.serve").info("listening", extra={"host": host, "port": port})
 
 
+def _state_of(tls: tuple[str, str] | None) -> tuple[Any, ...]:
+    """What changes when the files of a certificate are replaced."""
+    states: list[Any] = []
+    for path in tls or ():
+        with contextlib.suppress(OSError):  # while they are replaced
+            found = Path(path).stat()
+            states.append((found.st_ino, found.st_size, found.st_mtime_ns))
+    return tuple(states)
+
+
+def _load_certificate(tls: tuple[str, str]) -> None:
+    """Check that a certificate and its key can be used together."""
+    try:
+        for path in tls:
+            Path(path).open("rb").close()  # the errors of ssl do not name the file
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(*tls, password=lambda: b"")
+    except ssl.SSLError as error:
+        raise ValueError(
+            "--tls-cert and --tls-key must be a certificate in PEM and its private key without a password; "
+            f"{tls[0]} and {tls[1]} are not ({error.reason or error})."
+        ) from error
+    except OSError as error:
+        raise ValueError(f"--tls-cert and --tls-key must be files that can be read; {error}.") from error
+
+
 def serve(
     url: str,
     *,
@@ -156,6 +244,10 @@ def serve(
     log_level: str = "info",
     log_requests: bool = False,
     patience: float = 30.0,
+    keep: Policy = Policy(),  # noqa: B008 - it cannot be changed
+    tls: tuple[str, str] | None = None,
+    otel: bool = False,
+    models: Mapping[str, str] | None = None,
 ) -> None:
     """Run the service until it is stopped.
 
@@ -173,7 +265,19 @@ def serve(
         Amount of logging on standard error.
     patience : float
         Maximum time in seconds for a client to send a body.
+    keep : Policy
+        Which events are kept.
+    tls : (str, str) or None
+        Files with a certificate and its key, for HTTPS.
+    otel : bool
+        Whether to send spans with OpenTelemetry.
+    models : mapping
+        Files with which models begin that do not exist yet.
     """
+    files = _read_files(models or {}, limits or Limits())
+    tracing = from_environment() if otel else Tracing()
+    if tls is not None:
+        _load_certificate(tls)
     store = Store(url)
     try:
         store.prepare()
@@ -194,7 +298,35 @@ def serve(
             kind, lambda *_: None
         )  # uvicorn raises the signal again after the shutdown: this is not a failure
     with asyncio.Runner(loop_factory=_loop) as runner:
-        runner.run(_serve(store, tokens, host, port, limits or Limits(), snapshot_every, log_requests, patience))
+        runner.run(
+            _serve(
+                store,
+                tokens,
+                host,
+                port,
+                limits or Limits(),
+                snapshot_every,
+                log_requests,
+                patience,
+                keep,
+                tls,
+                tracing,
+                files,
+            )
+        )
+
+
+def _read_files(models: Mapping[str, str], limits: Limits) -> dict[str, bytes]:
+    """The contents of the files with which models begin; a file that cannot be used is refused before the start."""
+    files = {}
+    for name, path in models.items():
+        try:
+            check_name(name)
+            files[name] = Path(path).read_bytes()
+            opened(files[name], limits)
+        except Refused as error:
+            raise ValueError(f"--model {name}={path}: {error}") from error
+    return files
 
 
 def _allow_connections() -> None:
@@ -227,8 +359,16 @@ async def _serve(
     snapshot_every: int,
     log_requests: bool,
     patience: float,
+    keep: Policy,
+    tls: tuple[str, str] | None,
+    tracing: Tracing,
+    models: dict[str, bytes],
 ) -> None:
-    service = Service(store, limits, tokens=tokens, guarded=not is_loopback(host), snapshot_every=snapshot_every)
+    service = Service(
+        store, limits, tokens=tokens, guarded=not is_loopback(host), snapshot_every=snapshot_every, keep=keep,
+        tracing=tracing,
+    )  # fmt: skip
+    service.files = models
     sys.setswitchinterval(0.001)  # the event loop must not wait long for the writing thread
     _allow_connections()
     gc.collect()
@@ -249,5 +389,7 @@ async def _serve(
         timeout_keep_alive=75,
         timeout_graceful_shutdown=20,
         backlog=1024,
+        ssl_certfile=None if tls is None else tls[0],
+        ssl_keyfile=None if tls is None else tls[1],
     )
-    await _Server(config, service, patience).serve()
+    await _Server(config, service, patience, tls).serve()

@@ -13,6 +13,7 @@ cannot be read is set aside, and the others are served.
 import asyncio
 import contextlib
 import dataclasses
+import hashlib
 import logging
 import os
 import tempfile
@@ -23,18 +24,26 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+import orjson
+
+from rosenblatt.model_file import BadModel
+from rosenblatt.serve.access import Quotas
 from rosenblatt.serve.choice import canonical
 from rosenblatt.serve.clock import Clock
-from rosenblatt.serve.events import Event, Limits, Requests
+from rosenblatt.serve.events import Event, Limits, Requests, asking
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.groups import Groups
-from rosenblatt.serve.insight import describe, recent_examples, strongest
+from rosenblatt.serve.insight import describe, of_page, strongest
 from rosenblatt.serve.learner import Served
+from rosenblatt.serve.life import Life
 from rosenblatt.serve.metrics import Metrics
 from rosenblatt.serve.news import News
+from rosenblatt.serve.records import opened
+from rosenblatt.serve.retention import Policy, Retention
 from rosenblatt.serve.scoring import scored
-from rosenblatt.serve.snapshots import copied_estimator, encoded_estimator, read_model
-from rosenblatt.serve.store import LeaseLost, Store, StoreError, Token
+from rosenblatt.serve.snapshots import Gap, copied_estimator, copy, encoded_estimator, from_snapshot, read_model
+from rosenblatt.serve.store import LeaseLost, Snapshot, Store, StoreError, Token
+from rosenblatt.serve.tracing import Tracing
 
 log = logging.getLogger("rosenblatt.serve")
 
@@ -103,8 +112,12 @@ class Service:
         Whether a token is needed even if there are none; becomes true with the first token.
     snapshot_every : int
         Number of events of a model between two snapshots: fewer make a restart faster and writing slower.
+    keep : Policy
+        Which events are kept.
     clock : callable
         Returns the time.
+    tracing : Tracing
+        Spans of OpenTelemetry.
     """
 
     def __init__(
@@ -115,20 +128,28 @@ class Service:
         tokens: Sequence[Token] = (),
         guarded: bool = False,
         snapshot_every: int = 20_000,
+        keep: Policy = Policy(),  # noqa: B008 - it cannot be changed
         clock: Callable[[], float] | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
+        self.tracing = tracing or Tracing()
+        self.files: dict[str, bytes] = {}
         self.store, self.limits, self.clock = store, limits, clock or Clock()
         self.metrics = Metrics(self)
         self.models: dict[str, Served] = {}
         self.aside: dict[str, str] = {}
         self.tokens = list(tokens)
+        self.quotas = Quotas()
         self.guarded = guarded or bool(tokens)
         self.state, self.reason = "starting", "the event log is being read"
         self.draining = asyncio.Event()
         self.news = News()
         self._writer = ThreadPoolExecutor(1, "writer")
         self._helper = ThreadPoolExecutor(1, "reader")
-        self._groups = Groups(store, self._write, snapshot_every, self.news, self.metrics)
+        self.life = Life(self)
+        self.retention = Retention(keep, self.clock)
+        self._groups = Groups(store, self._write, snapshot_every, self.news, self.metrics, self.retention, self.tracing)
+        self._cleaner: asyncio.Task[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._follower: asyncio.Task[None] | None = None
@@ -146,11 +167,12 @@ class Service:
         self._task = asyncio.create_task(self._live())
         self._keeper = asyncio.create_task(self._keep_house())
         self._follower = asyncio.create_task(self._follow())
+        self._cleaner = asyncio.create_task(self._clean())
 
     async def close(self) -> None:
         """Write the remaining events, take snapshots and release the store."""
         self._stop_reading.set()
-        for task in (self._keeper, self._follower):
+        for task in (self._keeper, self._follower, self._cleaner):
             if task is not None:
                 task.cancel()
         if self.state == "ready":
@@ -172,10 +194,13 @@ class Service:
         while self.state != "stopping":
             try:
                 await self._become_writer()
-                await self._load()
+                with self.tracing.span("read_log"):
+                    await self._load()
                 self.state, self.reason = "ready", ""
                 log.info("ready", extra={"models": len(self.models)})
+                beginning = asyncio.create_task(self._begin_models())
                 await self._commit_groups()
+                beginning.cancel()
                 if self.state == "stopping":
                     await self._groups.take_snapshots(self.models)
                     await self._write(self.store.release)
@@ -187,6 +212,8 @@ class Service:
                 await asyncio.sleep(0.25)
             except Exception as error:
                 log.exception("the service stops because of an error")
+                if self.state == "stopping":
+                    return
                 self._lose_memory(
                     StoreError(f"something went wrong inside the service ({error}); its log has the details")
                 )
@@ -226,7 +253,12 @@ class Service:
                     await reading
                 self._stop_reading.clear()
         self.models, self._following = self._following, {}
+        self.retention.start(await self._help(self.store.marks), await self._help(self.store.firsts))
+        for served in self.models.values():
+            served.begin = self.retention.base.get(served.number, 0)
         await self._refresh_tokens()
+        day = Quotas.today()
+        self.quotas.start(day, await self._help(self.store.usage, day))
         log.info("read", extra={"seconds": round(time.perf_counter() - started, 3), "models": len(self.models)})
 
     async def _help(self, work: Callable[..., Any], *arguments: Any) -> Any:
@@ -235,10 +267,14 @@ class Service:
     async def _catch_up(self, whole: bool = False) -> None:
         """Read the events that are not in memory yet; `whole` also tries the models again that were set aside."""
         async with self._reading:
-            heads = await self._help(self.store.heads)
+            heads, firsts = await self._help(self.store.heads), await self._help(self.store.firsts)
             models = self._following
             self._numbers = await self._help(self.store.highest)
             self._numbered = {name: number for number, name, _ in heads}
+            known = {served.number: served for served in models.values()}
+            for number, name, _ in heads:
+                if number in known:  # also one that was renamed
+                    models[name] = known[number]
             for name in models.keys() - {name for _, name, _ in heads}:
                 del models[name]
             if whole:
@@ -247,6 +283,8 @@ class Service:
                 if name not in self.aside:
                     try:
                         await self._read_on(models, number, name, last)
+                        first = firsts.get(number)
+                        models[name].begin = last if first is None else first - 1
                     except StoreError:
                         raise
                     except Exception as error:
@@ -263,12 +301,25 @@ class Service:
     async def _read_on(self, models: dict[str, Served], number: int, name: str, last: int) -> None:
         """Read one model to an event: a new one in a thread; a known one here, because requests use it."""
         served = models.get(name)
+        if served is not None and served.number == number:
+            try:
+                await self._apply_new(served, last)
+                return
+            except Gap:  # the writing process has removed events that were not read here yet
+                served = None
         if served is None or served.number != number:
             read = partial(read_model, self.store, number, self.limits, stop=self._stop_reading)
             models[name] = served = await self._help(read)
+        await self._apply_new(served, last)
+
+    async def _apply_new(self, served: Served, last: int) -> None:
+        """Apply the events of the log that a model does not have yet."""
         pause = time.perf_counter() + SLICE_SECONDS
         while served.sequence < last:
-            for event in await self._help(lambda: list(self.store.events(number, served.sequence, 500))):
+            events = await self._help(lambda: list(self.store.events(served.number, served.sequence, 500)))
+            if not events or events[0].sequence != served.sequence + 1:
+                raise Gap(f"the event {served.sequence + 1} is missing")
+            for event in events:
                 if event.sequence != served.sequence + 1:
                     raise ValueError(f"the event {served.sequence + 1} is missing")
                 served.apply(event)
@@ -303,7 +354,7 @@ class Service:
         self.models, self._following = {}, {}
         self._groups.drop(refusal)
 
-    def _go_back(self, error: Exception) -> None:
+    def go_back(self, error: Exception) -> None:
         """Go back to what is on disk: the request that failed may have changed a model in part."""
         log.error("a request failed in an unexpected way", exc_info=error)
         if self.state == "ready":
@@ -331,12 +382,57 @@ class Service:
                         self._groups.add(served, served.expire(self.clock(), self.limits))
                     if self._groups.events:
                         await self.confirmed(None)
-                    await self._write(self.store.sweep)
+                    if used := self.quotas.changed():
+                        await self._write(self.store.keep_usage, self.quotas.day, used)
                 await self._refresh_tokens()
             except (StoreError, Refused) as error:
                 log.warning("housekeeping", extra={"error": str(error)})
             except Exception:
                 log.exception("housekeeping")
+
+    async def _clean(self) -> None:
+        """Remove events that are not kept, and those of deleted models, a few at a time, in a fifth of the time at most."""
+        while True:
+            started, more = time.monotonic(), False
+            try:
+                if self.state == "ready" and not self.stalled:
+                    more = await self._remove_some()
+            except StoreError as error:
+                log.warning("events that are not kept could not be removed", extra={"error": str(error)})
+            except Exception:
+                log.exception("events that are not kept could not be removed")
+            await asyncio.sleep(min(1.0, 4 * (time.monotonic() - started)) if more else 1.0)
+
+    async def _remove_some(self) -> bool:
+        """Remove a few events; returns whether there may be more."""
+        step = self.retention.removal()
+        if step is not None:
+            await self._write(self.store.cut, step)
+            self.retention.removed(step)
+            self.metrics.removed.inc(min(step.rows, step.until - step.after))
+            return True
+        if await self._write(self.store.sweep):
+            return True
+        choice = self.retention.next_cut(self.models.values())
+        if choice is None:
+            return False
+        served, mark = choice
+        if await self._can_begin(served.number, mark.sequence):
+            self.retention.cut(served, mark)
+            log.info("the log begins later", extra={"model": served.name, "after": mark.sequence})
+        else:
+            self.retention.lost(served.number, mark)
+        return True
+
+    async def _can_begin(self, number: int, sequence: int) -> bool:
+        """Whether a snapshot can be read, so that the events before it are not needed."""
+        async with self._groups.copying:
+            snapshot = await self._help(self.store.snapshot, number, sequence)
+            try:
+                return snapshot is not None and (await self._help(_sequence_of, snapshot)) == sequence
+            except BadModel as error:
+                log.error("a snapshot cannot be read", extra={"model": number, "after": sequence, "error": str(error)})
+                return False
 
     async def _refresh_tokens(self) -> None:
         self.tokens = await self._help(self.store.tokens)
@@ -384,7 +480,7 @@ class Service:
         return self._known(self.models, name)
 
     def _known(self, models: dict[str, Served], name: str) -> Served:
-        served = models.get(name)
+        served = models.get(name) or next((known for known in models.values() if name in known.aliases), None)
         if served is None:
             if name in self.aside:
                 raise Refused(503, f"The model {name!r} is set aside: {self.aside[name]}. The other models are served.")
@@ -408,7 +504,7 @@ class Service:
         try:
             events, answers = _WORK[kind](served, requests, self.clock(), limits)
         except Exception as error:
-            self._go_back(error)
+            self.go_back(error)
             raise
         if events:
             self._groups.add(served, events)
@@ -416,7 +512,8 @@ class Service:
 
     async def work(self, kind: str, name: str, request: Any, text: bytes) -> Any:
         """Predict, reveal or learn; returns the answer when it is on disk, or raises `Refused`."""
-        (answer,) = await self.confirmed(self._apply(kind, self.find(name), [(request, text)], self.limits))
+        answers = self._apply(kind, self.find(name), [(request, text)], self.limits)
+        (answer,) = await self._groups.confirmed(answers, single=True)
         if isinstance(answer, Refused):
             raise answer
         return answer
@@ -472,10 +569,35 @@ class Service:
         served.scored += len(answers)
         return answers
 
-    async def create(self, name: str, algorithm: str, parameters: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+    def add_events(self, served: Served, events: list[Event]) -> None:
+        """Write events of a model with the group being collected."""
+        self._groups.add(served, events)
+
+    async def event(self, number: int, sequence: int) -> Event | None:
+        """An event of the log; None if there is none, or no longer."""
+        found = await self._help(lambda: list(self.store.events(number, sequence - 1, 1)))
+        return found[0] if found and found[0].sequence == sequence else None
+
+    async def prepare(self, algorithm: str, parameters: dict[str, Any]) -> str:
+        """Check a learner and compile it, in a thread; returns its full name."""
+        return str(await self._help(warm, algorithm, parameters))
+
+    def move(self, served: Served, name: str) -> None:
+        """Give a model another name."""
+        before = next(known for known, other in self.models.items() if other is served)
+        self.models[name], self._numbered[name] = self.models.pop(before), self._numbered.pop(before)
+        self._groups.rename_model(served.number, name)
+        self.news.end(before)
+        log.info("renamed", extra={"model": name, "before": before, "token": asking.get()})
+
+    async def create(
+        self, name: str, algorithm: str, parameters: dict[str, Any], bits: int | None = None
+    ) -> tuple[bool, dict[str, Any]]:
         """Create a model; returns whether it is new, and its description."""
         self._check_ready()
         known = self.models.get(name)
+        if known is None and any(name in served.aliases for served in self.models.values()):
+            raise Refused(409, f"{name!r} is an alias of another model. Choose another name.")
         loop = asyncio.get_running_loop()
         if known is None:
             # The first use of a rule compiles it, which may take seconds: done in a thread, so that no other request waits.
@@ -483,8 +605,12 @@ class Service:
             self._check_ready()
             known = self.models.get(name)
         if known is not None:
-            same = known.parameters == parameters and known.algorithm == await loop.run_in_executor(
-                self._helper, canonical, algorithm
+            settings = known.algorithm, known.parameters
+            before = known.first if known.first[1] == parameters else settings  # a challenger may have been promoted
+            same = (
+                before[1] == parameters
+                and known.bits == bits
+                and before[0] == await loop.run_in_executor(self._helper, canonical, algorithm)
             )
             if not same:
                 raise Refused(
@@ -501,23 +627,80 @@ class Service:
         if name in self.aside:
             self._known(self.models, name)
         self._numbers += 1
-        served = Served(self._numbers, name, algorithm, parameters, self.clock())
+        if bits is not None and Served(0, name, algorithm, parameters, 0.0).tags_sentences:
+            raise Refused(
+                422, "`bits` is for models of rows; the features of a model of sequences are not hashed. Leave it out."
+            )
+        served = Served(self._numbers, name, algorithm, parameters, self.clock(), bits)
         served.remembered = self.limits.remembered
         self.models[name], self._numbered[name] = served, served.number
         self._groups.add_model(served)
         return True, await self.confirmed(describe(served))
 
+    async def upload(self, name: str, data: bytes) -> dict[str, Any]:
+        """Create a model that begins with a file; returns its description."""
+        self._check_ready()
+        self._check_new(name)
+        async with self._groups.copying:
+            estimator, algorithm, parameters = await self._help(opened, data, self.limits)
+            self._check_ready()
+            self._check_new(name)
+            self._numbers += 1
+            number = self._numbers
+            served = Served(number, name, algorithm, parameters, self.clock())
+            served.adopt(estimator)
+            served.remembered, served.sequence = self.limits.remembered, 1
+            moment = copy(served)
+            encoded = await self._help(moment.encoded)
+        self._check_ready()
+        self._check_new(name)
+        mark = moment.mark
+        facts = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        event = served.uploaded(orjson.dumps(facts))
+        self.models[name], self._numbered[name] = served, number
+        self.retention.began(served, mark)
+        served.snapshot_sequence = mark.sequence
+        begin = Snapshot(number, mark.sequence, encoded, mark.time, mark.bytes)
+        self._groups.add_model(served, begin, [event])
+        return dict(await self.confirmed({**describe(served), "standby": False}))
+
+    def _check_new(self, name: str) -> None:
+        if name in self.models or name in self.aside or any(name in served.aliases for served in self.models.values()):
+            raise Refused(
+                409,
+                f"There already is a model or an alias {name!r}. Upload under another name, and move an alias to it.",
+            )
+        if len(self.models) >= self.limits.models:
+            raise Refused(
+                409, f"The service has its maximum of {self.limits.models} models. Start it with a larger --max-models."
+            )
+
+    async def _begin_models(self) -> None:
+        """Create the models that begin with files, unless they exist."""
+        for name, data in self.files.items():
+            if self.state != "ready" or name in self.models:
+                continue
+            try:
+                await self.upload(name, data)
+                log.info("begins with a file", extra={"model": name})
+            except Refused as refusal:
+                log.error("a file is not used", extra={"model": name, "error": refusal.message})
+
     async def delete(self, name: str) -> dict[str, Any]:
         """Delete a model and its events, also one that is set aside; returns when this is on disk."""
         self._check_ready()
         if name not in self.aside:
-            self._known(self.models, name).deleted = True
+            served = self._known(self.models, name)
+            if served.name != name:
+                raise Refused(409, f"{name!r} is an alias of {served.name!r}. Delete that model, or remove the alias.")
+            served.deleted = True
         self.models.pop(name, None)
         self.aside.pop(name, None)
+        self.retention.forget(self._numbered[name])
         self._groups.delete_model(self._numbered.pop(name))
         await self.confirmed(None)
         self.news.end(name)
-        log.info("deleted", extra={"model": name})
+        log.info("deleted", extra={"model": name, "token": asking.get()})
         return {"name": name, "deleted": True}
 
     async def describe(self, name: str) -> dict[str, Any]:
@@ -546,37 +729,50 @@ class Service:
             self._last_file, started = None, time.monotonic()
             sequence, estimators = served.sequence, [copied_estimator(served)]
             await self.confirmed(None)
-            content = await self._help(encoded_estimator, estimators)
+            encoder = None if served.records is None else served.records.for_files
+            content = await self._help(encoded_estimator, estimators, encoder)
             file = SharedFile(content, served.number, sequence, time.monotonic() - started)
             self._last_file = file
             return file
 
-    async def insight(self, name: str, top: int) -> dict[str, Any]:
-        """Learning curve, recent examples and largest weights, for the live page."""
-        served, facts = self._shown(name)
-        shown = {**facts, "curve": served.curve, "recent": recent_examples(served)}
+    async def insight(self, name: str, top: int, raw: bool = True) -> dict[str, Any]:
+        """Learning curve, recent examples (with their features if `raw`) and largest weights, for the live page."""
+        served = self.find_to_read(name)
+        shown = {**of_page(served, raw), "standby": self.state == "standby"}
         async with self._groups.copying:
             largest = await self._help(lambda estimator: list(strongest(estimator, top)), copied_estimator(served))
         return dict(await self.confirmed({**shown, "strongest": largest}))
 
     # ---- news ----
 
-    def subscribe(self, name: str, client: str) -> asyncio.Queue[Any]:
+    def subscribe(self, name: str, client: str, raw: bool) -> asyncio.Queue[Any]:
         """Make a queue that receives the events of a model once they are on disk."""
-        self.find(name)
-        return self.news.subscribe(name, client)
+        return self.news.subscribe(self.find(name).name, client, raw)
 
-    async def past_events(self, name: str, after: int) -> list[Event]:
-        """Up to a hundred events after a number, for a listener that reconnects."""
-        number = self.find(name).number
-        return list(await self._help(lambda: list(self.store.events(number, after, 100))))
+    async def past_events(self, name: str, after: int, before: int | None = None) -> list[Event]:
+        """Up to a hundred events after a number, and before another one, for a listener that reconnects."""
+        number, most = self.find(name).number, 100 if before is None else min(100, before - after - 1)
+        return [
+            event
+            for event in await self._help(lambda: list(self.store.events(number, after, most)))
+            if before is None or event.sequence < before
+        ]
+
+    def begin_of_log(self, name: str) -> int:
+        """The last event before the log of a model; 0 if the log is whole."""
+        return self.find(name).begin
+
+
+def _sequence_of(snapshot: Snapshot) -> int:
+    """Last event of the model that a snapshot holds."""
+    return from_snapshot(snapshot.model, snapshot.data).sequence
 
 
 def warm(algorithm: str, parameters: dict[str, Any]) -> str:
     """Compile everything that a learner needs; returns its full name."""
     served = Served(0, "", canonical(algorithm), parameters, 0.0)
     for label in ("a", "b", "c"):
-        example = {"features": {"x": 1.0, label: 1.0}, "label": label}
+        example = served.sample(label)
         _, (answer,) = served.learn([(example, b"{}")], 0.0, Limits())
         if isinstance(answer, Refused) and label == "a":
             raise Refused(422, answer.message)

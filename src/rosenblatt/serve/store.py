@@ -13,60 +13,18 @@ import secrets
 import socket
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, make_url
 
+from rosenblatt.serve import schema
 from rosenblatt.serve.events import Event
+from rosenblatt.serve.retention import Mark, Removal
 
-FORMAT = 1
 RIGHTS = ("read", "learn", "admin")
-
-_tables = sa.MetaData()
-_about = sa.Table("rosenblatt_about", _tables, sa.Column("format", sa.Integer, primary_key=True))
-_models = sa.Table(
-    "rosenblatt_models",
-    _tables,
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("name", sa.String(64), unique=True, nullable=False),
-)
-_events = sa.Table(
-    "rosenblatt_events",
-    _tables,
-    sa.Column("model", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("sequence", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("kind", sa.String(16), nullable=False),
-    sa.Column("time", sa.Double, nullable=False),
-    sa.Column("payload", sa.LargeBinary, nullable=False),
-    sqlite_with_rowid=False,
-)
-_snapshots = sa.Table(
-    "rosenblatt_snapshots",
-    _tables,
-    sa.Column("model", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("sequence", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("data", sa.LargeBinary, nullable=False),
-)
-_tokens = sa.Table(
-    "rosenblatt_tokens",
-    _tables,
-    sa.Column("name", sa.String(64), primary_key=True),
-    sa.Column("sha256", sa.LargeBinary(32), nullable=False),
-    sa.Column("rights", sa.String(16), nullable=False),
-    sa.Column("created", sa.Double, nullable=False),
-)
-_lease = sa.Table(
-    "rosenblatt_lease",
-    _tables,
-    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("holder", sa.String(64), nullable=False),
-    sa.Column("process", sa.String(300), nullable=False),
-    sa.Column("beat", sa.BigInteger, nullable=False),
-)
 
 PART = 4 << 20
 """Bytes of a part of a snapshot: a larger one would delay the events that are written after it."""
@@ -88,37 +46,70 @@ class LeaseLost(StoreError):  # noqa: N818
 
 
 class Token(NamedTuple):
-    """Name, rights and hash of an access token; the token itself is not stored."""
+    """An access token without its secret text, of which only the hash is stored.
+
+    Parameters
+    ----------
+    name, sha256, rights, created
+        Name, hash, rights and time of creation.
+    models : tuple of str
+        Patterns of the names of the models that it is for; none for all models.
+    examples : bool
+        Whether it may read raw examples; one with the right to administer always may.
+    expires : float or None
+        Time after which it is refused.
+    rate : float or None
+        Maximum number of requests and lines per second; None for the one of the service.
+    quota : int or None
+        Maximum number of lines to predict, reveal or learn per day.
+    """
 
     name: str
     sha256: bytes
     rights: str
     created: float
+    models: tuple[str, ...] = ()
+    examples: bool = False
+    expires: float | None = None
+    rate: float | None = None
+    quota: int | None = None
 
 
 class Snapshot(NamedTuple):
-    """State of a model after an event."""
+    """State of a model after an event.
+
+    Parameters
+    ----------
+    model, sequence, data
+        Number of the model, its last event, and the state.
+    time, bytes
+        Time of that event, and the bytes of all events until then.
+    keep : tuple of int
+        Older snapshots that stay; the others are removed.
+    """
 
     model: int
     sequence: int
     data: bytes
+    time: float = 0.0
+    bytes: int = 0
+    keep: tuple[int, ...] = ()
 
     def parts(self) -> "Iterator[Part]":
         """The snapshot in parts that can be written one by one."""
         count = -(-len(self.data) // PART)
         for number in range(count):
             data = self.data[number * PART : (number + 1) * PART]
-            yield Part(self.model, self.sequence, number, data, number + 1 == count)
+            yield Part(number, data, number + 1 == count, self._replace(data=b""))
 
 
 class Part(NamedTuple):
-    """Part of a snapshot; the snapshot counts when its last part is there, and then replaces the one before."""
+    """Part of a snapshot; the snapshot `of` counts when its last part is there, and then replaces those before."""
 
-    model: int
-    sequence: int
     number: int
     data: bytes
     last: bool
+    of: Snapshot
 
 
 @contextlib.contextmanager
@@ -127,7 +118,7 @@ def _explained() -> Iterator[None]:
         yield
     except sa.exc.DBAPIError as error:
         raise StoreError(" ".join(str(error.orig).split())) from error
-    except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
+    except (sa.exc.SQLAlchemyError, sqlite3.Error, schema.WrongFormat) as error:
         raise StoreError(" ".join(str(error).split())) from error
 
 
@@ -198,12 +189,13 @@ class Store:
                 f"{without_password(url)!r}. The log must be kept on disk."
             )
         self.name = without_password(parsed.render_as_string(hide_password=True))
-        self._file = Path(parsed.database) if kind == "sqlite" and parsed.database else None
+        self.file = Path(parsed.database) if kind == "sqlite" and parsed.database else None
         self._inode: tuple[int, int] | None = None
         self.sqlite = kind == "sqlite"
         self.holder = secrets.token_hex(16)
         self._seen: tuple[Any, float] | None = None
         self._connection: Connection | None = None
+        self._frozen: Connection | None = None
         options: dict[str, Any] = {"poolclass": sa.pool.NullPool}
         if not self.sqlite:
             parsed = parsed.set(drivername="postgresql+psycopg")
@@ -236,8 +228,8 @@ class Store:
 
     # ---- set up ----
 
-    def prepare(self) -> None:
-        """Create the tables if they do not exist."""
+    def prepare(self) -> int | None:
+        """Create the tables, or bring those of an earlier version up to date; returns the format before."""
         with _explained():
             if self.sqlite:
                 with contextlib.closing(self._writer.raw_connection()) as raw:
@@ -247,16 +239,33 @@ class Store:
             with self._writer.begin() as connection:
                 if not self.sqlite:
                     connection.execute(sa.text("SELECT pg_advisory_xact_lock(7267311958)"))
-                _tables.create_all(connection)
-                formats = connection.execute(sa.select(_about.c.format)).scalars().all()
-                if not formats:
-                    connection.execute(_about.insert().values(format=FORMAT))
-                elif formats != [FORMAT]:
-                    raise StoreError(f"it has format {formats}, and this version reads {FORMAT}; upgrade rosenblatt")
+                return schema.migrate(connection)
+
+    def finish_file(self) -> None:
+        """Leave one SQLite file without a write-ahead log, to be copied or moved."""
+        self._drop_connection()
+        with _explained(), contextlib.closing(self._writer.raw_connection()) as raw:
+            raw.cursor().execute("PRAGMA journal_mode = DELETE")
+
+    def damage(self) -> list[str]:
+        """Problems that SQLite finds in its file; PostgreSQL checks its pages itself."""
+        if not self.sqlite:
+            return []
+        with self._read() as connection:
+            found = connection.exec_driver_sql("PRAGMA quick_check(20)").scalars().all()
+        return [] if list(found) == ["ok"] else list(found)
+
+    def check_format(self) -> None:
+        """Raise an error if this version cannot read the store as it is."""
+        with self._read() as connection:
+            schema.check(connection)
 
     def close(self) -> None:
         """Close the connections."""
         self._drop_connection()
+        if self._frozen is not None:
+            self._frozen.close()
+            self._frozen = None
         self._writer.dispose()
         self._reader.dispose()
 
@@ -283,22 +292,22 @@ class Store:
                 raise
 
     def _note_file(self) -> None:
-        if self._file is not None:
-            found = self._file.stat()
+        if self.file is not None:
+            found = self.file.stat()
             self._inode = found.st_dev, found.st_ino
 
     def _check_file(self) -> None:
         """Raise an error if the file of the store was deleted or replaced since the connection was made."""
-        if self._file is None:
+        if self.file is None:
             return
         before = self._inode
         try:
             self._note_file()
         except OSError as error:
-            raise StoreError(f"the file {self._file} does not exist, or no longer; put it back") from error
+            raise StoreError(f"the file {self.file} does not exist, or no longer; put it back") from error
         if before not in (None, self._inode):
             self._drop_connection()
-            raise StoreError(f"the file {self._file} was replaced by another one")
+            raise StoreError(f"the file {self.file} was replaced by another one")
 
     # ---- the lease ----
 
@@ -316,10 +325,10 @@ class Store:
 
     def _acquire(self, patience: float) -> bool:
         with self._write() as connection:
-            row = connection.execute(sa.select(_lease).where(_lease.c.id == 1)).one_or_none()
+            row = connection.execute(sa.select(schema.lease).where(schema.lease.c.id == 1)).one_or_none()
             mine = {"holder": self.holder, "process": _process()}
             if row is None:
-                connection.execute(_lease.insert().values(id=1, beat=1, **mine))
+                connection.execute(schema.lease.insert().values(id=1, beat=1, **mine))
                 return True
             state, now = (row.holder, row.beat), time.monotonic()
             if self._seen is None or self._seen[0] != state:
@@ -328,8 +337,8 @@ class Store:
             if not free:
                 return False
             won = connection.execute(
-                _lease.update()
-                .where(_lease.c.id == 1, _lease.c.holder == row.holder, _lease.c.beat == row.beat)
+                schema.lease.update()
+                .where(schema.lease.c.id == 1, schema.lease.c.holder == row.holder, schema.lease.c.beat == row.beat)
                 .values(beat=row.beat + 1, **mine)
             )
             return won.rowcount == 1
@@ -343,7 +352,9 @@ class Store:
         """Give up the lease, so that another process does not have to wait."""
         with self._write() as connection:
             connection.execute(
-                _lease.update().where(_lease.c.holder == self.holder).values(holder="", beat=_lease.c.beat + 1)
+                schema.lease.update()
+                .where(schema.lease.c.holder == self.holder)
+                .values(holder="", beat=schema.lease.c.beat + 1)
             )
 
     # ---- write ----
@@ -355,19 +366,22 @@ class Store:
         models: Sequence[tuple[int, str]] = (),
         part: Part | None = None,
         deleted: Sequence[int] = (),
+        renamed: Sequence[tuple[int, str]] = (),
     ) -> None:
         """Write a group, all or nothing; an empty group renews the lease."""
         with self._write() as connection:
             self._renew(connection)
             for number in deleted:  # first, so that its name is free; its events are removed later, a few at a time
-                gone = _models.update().where(_models.c.number == number)
+                gone = schema.models.update().where(schema.models.c.number == number)
                 connection.execute(gone.values(name=f"{DELETED}{number}"))
+            for number, name in renamed:
+                connection.execute(schema.models.update().where(schema.models.c.number == number).values(name=name))
             if models:
                 rows = [
                     {"number": number, "name": f"{DELETED}{number}" if number in deleted else name}
                     for number, name in models
                 ]
-                connection.execute(_models.insert(), rows)
+                connection.execute(schema.models.insert(), rows)
             if events:
                 self._insert(connection, events)
             for snapshot in snapshots:
@@ -386,23 +400,39 @@ class Store:
             connection.exec_driver_sql(f"{_INSERT} {', '.join([row] * len(some))}", values)
 
     def _keep(self, connection: Connection, part: Part) -> None:
-        table, row = _snapshots.c, {"model": part.model, "sequence": part.sequence}
+        of, table = part.of, schema.snapshots.c
+        row = {"model": of.model, "sequence": of.sequence}
         if part.number == 0:  # of a snapshot that was not finished
-            unfinished = (table.model == part.model) & (table.sequence == part.sequence)
-            connection.execute(_snapshots.delete().where(unfinished))
-        connection.execute(_snapshots.insert().values(**row, part=_FIRST + part.number, data=part.data))
+            unfinished = (table.model == of.model) & (table.sequence == of.sequence)
+            connection.execute(schema.snapshots.delete().where(unfinished))
+        connection.execute(schema.snapshots.insert().values(**row, part=_FIRST + part.number, data=part.data))
         if part.last:
-            connection.execute(_snapshots.insert().values(**row, part=_END + part.number + 1, data=b""))
-            others = (table.model == part.model) & (table.sequence != part.sequence)
-            connection.execute(_snapshots.delete().where(others))
+            connection.execute(schema.snapshots.insert().values(**row, part=_END + part.number + 1, data=b""))
+            for kept in (schema.snapshots, schema.marks):
+                others = (kept.c.model == of.model) & kept.c.sequence.not_in((of.sequence, *of.keep))
+                connection.execute(kept.delete().where(others))
+            same = (schema.marks.c.model == of.model) & (schema.marks.c.sequence == of.sequence)
+            connection.execute(schema.marks.delete().where(same))
+            connection.execute(schema.marks.insert().values(**row, time=of.time, bytes=of.bytes))
+
+    def cut(self, removal: Removal) -> None:
+        """Remove events of a model, and the snapshots before that with which its log begins from now on."""
+        with self._write() as connection:
+            self._renew(connection)
+            for table in (schema.snapshots, schema.marks):
+                earlier = (table.c.model == removal.model) & (table.c.sequence < removal.until)
+                connection.execute(table.delete().where(earlier))
+            sequence, last = schema.events.c.sequence, min(removal.until, removal.after + removal.rows)
+            some = (schema.events.c.model == removal.model) & (sequence > removal.after) & (sequence <= last)
+            connection.execute(schema.events.delete().where(some))
 
     def sweep(self) -> bool:
         """Remove a few thousand events of a deleted model; returns whether there were any."""
         with self._read() as connection:
-            query = sa.select(_models.c.number).where(_models.c.name.startswith(DELETED))
+            query = sa.select(schema.models.c.number).where(schema.models.c.name.startswith(DELETED))
             for number in connection.execute(query).scalars().all():
                 first = connection.execute(
-                    sa.select(sa.func.min(_events.c.sequence)).where(_events.c.model == number)
+                    sa.select(sa.func.min(schema.events.c.sequence)).where(schema.events.c.model == number)
                 ).scalar()
                 if first is not None:
                     break
@@ -410,15 +440,33 @@ class Store:
                 return False
         with self._write() as transaction:
             self._renew(transaction)
-            transaction.execute(_snapshots.delete().where(_snapshots.c.model == number))
-            some = (_events.c.model == number) & (_events.c.sequence < first + SWEPT)
-            transaction.execute(_events.delete().where(some))
+            for table in (schema.snapshots, schema.marks):
+                transaction.execute(table.delete().where(table.c.model == number))
+            some = (schema.events.c.model == number) & (schema.events.c.sequence < first + SWEPT)
+            transaction.execute(schema.events.delete().where(some))
         return True
 
     # ---- read ----
 
+    def freeze(self) -> None:
+        """Read the store as it is now until it is closed, whatever is written in the meantime."""
+        self._check_file()
+        with _explained():
+            self._frozen = self._reader.connect()
+            if not self.sqlite:
+                self._frozen.execution_options(isolation_level="REPEATABLE READ")
+            self._frozen.begin()
+            if not self.sqlite:
+                for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
+                    self._frozen.execute(sa.text(f"SET LOCAL {name} = 0"))
+            self._frozen.execute(sa.select(schema.about)).all()  # the first reading sets the moment
+
     @contextlib.contextmanager
     def _read(self) -> Iterator[Connection]:
+        if self._frozen is not None:
+            with _explained():
+                yield self._frozen
+            return
         self._check_file()
         with _explained(), self._reader.connect() as connection:
             yield connection
@@ -429,42 +477,68 @@ class Store:
 
     def heads(self) -> list[tuple[int, str, int]]:
         """Number, name and last event of every model that was not deleted."""
-        last = sa.select(sa.func.max(_events.c.sequence)).where(_events.c.model == _models.c.number).scalar_subquery()
-        query = sa.select(_models.c.number, _models.c.name, last.label("last")).order_by(_models.c.number)
+        last, marked = _of_model(schema.events, sa.func.max), _of_model(schema.marks, sa.func.max)
+        query = sa.select(schema.models.c.number, schema.models.c.name, last, marked).order_by(schema.models.c.number)
         with self._read() as connection:
-            rows = connection.execute(query.where(~_models.c.name.startswith(DELETED))).all()
-        return [(row.number, row.name, row.last or 0) for row in rows]
+            rows = connection.execute(query.where(~schema.models.c.name.startswith(DELETED))).all()
+        return [(number, name, max(last or 0, marked or 0)) for number, name, last, marked in rows]
+
+    def firsts(self) -> dict[int, int | None]:
+        """First event of every model in the log; None if all of them were removed."""
+        with self._read() as connection:
+            rows = connection.execute(sa.select(schema.models.c.number, _of_model(schema.events, sa.func.min))).all()
+        return {number: first for number, first in rows}  # noqa: C416 - rows are no pairs for mypy
+
+    def marks(self) -> dict[int, list[Mark]]:
+        """The complete snapshots of every model, the oldest first; those of the first format are not among them."""
+        table = schema.marks.c
+        with self._read() as connection:
+            rows = connection.execute(sa.select(schema.marks).order_by(table.model, table.sequence)).all()
+        found: dict[int, list[Mark]] = {}
+        for model, *mark in rows:
+            found.setdefault(model, []).append(Mark(*mark))
+        return found
 
     def highest(self) -> int:
         """Highest number of a model, deleted ones included; 0 if there is none."""
         with self._read() as connection:
-            return connection.execute(sa.select(sa.func.max(_models.c.number))).scalar() or 0
+            return connection.execute(sa.select(sa.func.max(schema.models.c.number))).scalar() or 0
 
-    def snapshot(self, model: int) -> Snapshot | None:
-        """Newest complete snapshot of a model."""
-        numbers = sa.select(_snapshots.c.sequence, _snapshots.c.part).where(_snapshots.c.model == model)
+    def snapshot_numbers(self, model: int) -> list[int]:
+        """Last events of the complete snapshots of a model, the oldest first."""
+        table = schema.snapshots.c
+        parts: dict[int, list[int]] = {}
         with self._read() as connection:
-            parts: dict[int, list[int]] = {}
-            for row in connection.execute(numbers):
+            for row in connection.execute(sa.select(table.sequence, table.part).where(table.model == model)):
                 parts.setdefault(row.sequence, []).append(row.part)
-            for sequence in sorted(parts, reverse=True):
-                if max(parts[sequence]) < _FIRST or _END + len(parts[sequence]) - 1 in parts[sequence]:
-                    query = sa.select(_snapshots.c.data).where(
-                        _snapshots.c.model == model, _snapshots.c.sequence == sequence
-                    )
-                    rows = connection.execute(query.order_by(_snapshots.c.part)).all()
-                    return Snapshot(model, sequence, b"".join(row.data for row in rows)) if rows else None
-        return None
+        return sorted(
+            sequence
+            for sequence, numbers in parts.items()
+            if max(numbers) < _FIRST or _END + len(numbers) - 1 in numbers
+        )
+
+    def snapshot(self, model: int, sequence: int | None = None) -> Snapshot | None:
+        """A complete snapshot of a model: the newest one, or that after an event."""
+        if sequence is None:
+            complete = self.snapshot_numbers(model)
+            if not complete:
+                return None
+            sequence = complete[-1]
+        table = schema.snapshots.c
+        query = sa.select(table.data).where(table.model == model, table.sequence == sequence).order_by(table.part)
+        with self._read() as connection:
+            data = b"".join(connection.execute(query).scalars())
+        return Snapshot(model, sequence, data) if data else None
 
     def events(self, model: int, after: int = 0, most: int | None = None) -> Iterator[Event]:
         """Events of a model after a number, in order, read a few thousand at a time."""
         while most is None or most > 0:
             size = 5000 if most is None else min(most, 5000)
-            query = sa.select(_events).where(_events.c.model == model, _events.c.sequence > after)
+            query = sa.select(schema.events).where(schema.events.c.model == model, schema.events.c.sequence > after)
             with self._read() as connection:
-                rows = connection.execute(query.order_by(_events.c.sequence).limit(size)).all()
+                rows = connection.execute(query.order_by(schema.events.c.sequence).limit(size)).all()
             for row in rows:
-                yield Event(row.model, row.sequence, row.kind, row.time, row.payload)
+                yield Event(*row)
             if len(rows) < size:
                 return
             after = rows[-1].sequence
@@ -475,35 +549,75 @@ class Store:
     def tokens(self) -> list[Token]:
         """All tokens."""
         with self._read() as connection:
-            rows = connection.execute(sa.select(_tokens).order_by(_tokens.c.name))
-            return [Token(row.name, bytes(row.sha256), row.rights, row.created) for row in rows]
+            rows = connection.execute(sa.select(schema.tokens).order_by(schema.tokens.c.name)).mappings().all()
+        return [
+            Token(
+                **{
+                    **row,
+                    "sha256": bytes(row["sha256"]),
+                    "models": tuple(row["models"].split()),
+                    "examples": bool(row["examples"]),
+                }
+            )
+            for row in rows
+        ]
 
-    def add_token(self, name: str, rights: str) -> str:
-        """Make a token with these rights and return it; only its hash is stored."""
+    def add_token(self, name: str, rights: str, **limits: Any) -> str:
+        """Make a token with these rights and limits (see `Token`) and return it; only its hash is stored."""
         if rights not in RIGHTS:
             raise ValueError(f"The rights of a token must be one of {', '.join(RIGHTS)}; got {rights!r}.")
         secret = f"rb_{secrets.token_urlsafe(32)}"
-        row = {
-            "name": name,
-            "sha256": hashlib.sha256(secret.encode()).digest(),
-            "rights": rights,
-            "created": time.time(),
-        }
+        token = Token(name, hashlib.sha256(secret.encode()).digest(), rights, time.time(), **limits)
         with _explained(), self._writer.begin() as connection:
             try:
-                connection.execute(_tokens.insert().values(**row))
+                connection.execute(schema.tokens.insert().values(**_as_row(token)))
             except sa.exc.IntegrityError as error:
                 raise ValueError(
                     f"There already is a token named {name!r}. Choose another name, or revoke it first."
                 ) from error
         return secret
 
+    def copy_tokens(self, tokens: Sequence[Token]) -> None:
+        """Write tokens of another store."""
+        if tokens:
+            with self._write() as connection:
+                self._renew(connection)
+                connection.execute(schema.tokens.insert(), [_as_row(token) for token in tokens])
+
     def revoke_token(self, name: str) -> bool:
         """Remove a token; returns whether it existed."""
         with _explained(), self._writer.begin() as connection:
-            return connection.execute(_tokens.delete().where(_tokens.c.name == name)).rowcount == 1
+            connection.execute(schema.usage.delete().where(schema.usage.c.token == name))
+            return connection.execute(schema.tokens.delete().where(schema.tokens.c.name == name)).rowcount == 1
+
+    def usage(self, day: int) -> dict[str, int]:
+        """Lines that each token has sent on a day, counted in days since 1970."""
+        with self._read() as connection:
+            rows = connection.execute(sa.select(schema.usage).where(schema.usage.c.day == day)).all()
+        return {row.token: row.lines for row in rows}
+
+    def keep_usage(self, day: int, lines: Mapping[str, int]) -> None:
+        """Write the lines that tokens have sent on a day; those of earlier days are removed."""
+        with self._write() as connection:
+            self._renew(connection)
+            table = schema.usage
+            connection.execute(table.delete().where((table.c.day < day) | table.c.token.in_(list(lines))))
+            connection.execute(table.insert(), [{"token": name, "day": day, "lines": n} for name, n in lines.items()])
 
 
-_RENEW = _lease.update().where(_lease.c.id == 1, _lease.c.holder == sa.bindparam("me")).values(beat=_lease.c.beat + 1)
-_INSERT = f"INSERT INTO {_events.name} ({', '.join(Event._fields)}) VALUES"
+def _as_row(token: Token) -> dict[str, Any]:
+    return {**token._asdict(), "models": " ".join(token.models), "examples": int(token.examples)}
+
+
+def _of_model(table: sa.Table, function: Any) -> Any:
+    """The first or last event of a model in a table."""
+    return sa.select(function(table.c.sequence)).where(table.c.model == schema.models.c.number).scalar_subquery()
+
+
+_RENEW = (
+    schema.lease.update()
+    .where(schema.lease.c.id == 1, schema.lease.c.holder == sa.bindparam("me"))
+    .values(beat=schema.lease.c.beat + 1)
+)
+_INSERT = f"INSERT INTO {schema.events.name} ({', '.join(Event._fields)}) VALUES"
 _ROWS = 64

@@ -1,16 +1,33 @@
 """Prediction and learning of single examples with an estimator, together or separately."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rosenblatt.dual.rows import Block
+from rosenblatt.learners import OF_SEQUENCES
+from rosenblatt.model.calibration import Calibration
 from rosenblatt.model.linear import Model
 from rosenblatt.model.rule import FullVariances
+from rosenblatt.serve import examples, sentences
 from rosenblatt.serve.events import Limits
-from rosenblatt.serve.examples import LONGEST_KEY, Refused
-from rosenblatt.training.progressive import Pupil
+from rosenblatt.serve.examples import LARGEST, LONGEST_KEY, Refused
+from rosenblatt.serve.hashing import Hashed
+from rosenblatt.serve.records import Records
+from rosenblatt.training.progressive import Pupil, learn_records
+
+
+class Form(Protocol):
+    """Checks of what clients send: `examples` for rows, `sentences` for sequences."""
+
+    def expanded(self, features: Any, most: int = ..., size: int = ...) -> Any:
+        """Features as the learner needs them."""
+
+    def checked_label(self, label: Any) -> Any:
+        """The label, or the tags."""
 
 
 class Taught:
@@ -24,6 +41,12 @@ class Taught:
         The learner.
     """
 
+    records: Records | Hashed | None = None
+    """How requests become features: the columns of the file that the model began with, or hashing; None: by their names."""
+
+    judged = False
+    """Whether it learns to give probabilities."""
+
     def __init__(self, name: str, estimator: Any) -> None:
         self.name = name
         self.adopt(estimator)
@@ -31,18 +54,58 @@ class Taught:
     def adopt(self, estimator: Any) -> None:
         """Continue with this learner."""
         self.estimator = estimator
+        self.calibration: Calibration | None = estimator.__dict__.pop("calibration_", None)
+        self.judged = self.judged or self.calibration is not None
+        self._can_judge = hasattr(estimator, "_rule") and callable(getattr(type(estimator), "calibrate", None))
+        encoder = estimator.__dict__.pop("encoder_", None)
+        if encoder is not None:
+            self.records = Records(encoder.to_json())
+        plain = sentences if type(estimator).__name__ in OF_SEQUENCES else examples
+        self.form: Form = self.records or plain
         self._averages = getattr(self.estimator, "_readout", None) == "average"
         self._apart = getattr(self.estimator, "_readout", "last") != "last"
         self._linear = hasattr(self.estimator, "_rule")
         self._weighted = getattr(self.estimator, "class_weight", None) is not None
         self._pupil: Pupil | None = None
+        self._judge: Pupil | None = None
         self._plain: Model | None = None  # set if examples can be passed directly to the core model
         self._room = 0
         self._named = self._name_bytes = 0
 
+    @property
+    def tags_sentences(self) -> bool:
+        """Whether an example is a sentence, and its label a list of tags."""
+        return self.form is sentences
+
+    def expanded(self, features: Any, most: int = 1 << 62, size: int = 0) -> Any:
+        """Convert the features of a request to those of the learner, or raise `Refused`."""
+        return self.form.expanded(features, most, size)
+
+    def checked_label(self, label: Any) -> Any:
+        """Check a label, or the tags of a sentence."""
+        return self.shared(self.form.checked_label(label))
+
+    def sample(self, label: str) -> dict[str, Any]:
+        """A request that the learner can learn."""
+        if not self.tags_sentences:
+            return {"features": {"x": 1.0, label: 1.0}, "label": label}
+        templates = self.estimator._parsed()
+        return {"features": [["x"] * (1 if templates is None else len(templates.columns))], "label": [label]}
+
+    def shared(self, label: Any) -> Any:
+        """The same label; the known tags of a sentence are those of the model, which saves memory."""
+        chain = getattr(self.estimator, "_chain", None)
+        if chain is None or type(label) is not list:
+            return label
+        tags, number = chain.tags, chain.number
+        return [tags[number[tag]] if type(tag) is str and tag in number else tag for tag in label]
+
     def guess(self, x: Any) -> Any:
-        """Predict the class of an example; None before the first label."""
+        """Predict the class of an example, or the tags of a sentence; None before the first label."""
         estimator = self.estimator
+        if self.tags_sentences:
+            self._check_steps(len(x), len(self.classes))
+            return estimator.predict_one(x)
         if type(x) is list:
             x = np.array(x, np.float64)
         if self._averages and type(x) is dict and (model := getattr(estimator, "model_", None)) is not None:
@@ -53,10 +116,68 @@ class Taught:
         prediction = estimator.predict_one(x)
         return prediction.item() if isinstance(prediction, np.generic) else prediction
 
-    def _teach(self, x: Any, label: Any) -> None:
-        """Learn an example that has been predicted before."""
+    def read_as(self, records: Records | Hashed | None) -> None:
+        """Convert requests in this way."""
+        self.records = records
+        self.adopt(self.release())
+
+    def release(self) -> Any:
+        """The estimator, with its probabilities, for another one to adopt."""
+        if self.calibration is not None:
+            self.estimator.calibration_ = self.calibration
+        return self.estimator
+
+    def judge(self) -> None:
+        """Learn to give probabilities from now on, with the scores of each example before it is learned."""
+        if not self._can_judge:
+            raise Refused(
+                409, f"{type(self.estimator).__name__} has no probabilities. Use a learner with linear weights."
+            )
+        self.judged, self._plain = True, None
+
+    def _observe(self, x: Any, label: Any) -> None:
+        """Improve the probabilities with an example that will be learned next."""
+        model = getattr(self.estimator, "model_", None)
+        if (
+            not self.judged
+            or not self._can_judge
+            or model is None
+            or len(model.classes) < 2
+            or label not in model.class_number
+        ):
+            return
+        scores = self.scores(x).reshape(1, -1)
+        if self.calibration is None or not self.calibration.fits(scores.size):
+            self.calibration = Calibration.of(scores.size)
+        self.calibration.observe(scores, np.array([model.class_number[label]]))
+
+    def probabilities(self, scores: NDArray[np.float64]) -> list[float] | None:
+        """The probability of each class; None if the model has not learned to give them."""
+        if self.calibration is None or not self.calibration.fits(scores.size):
+            return None
+        return self.calibration.probabilities(scores.reshape(1, -1))[0].tolist()  # type: ignore[no-any-return]
+
+    def scores(self, x: Any) -> NDArray[np.float64]:
+        """One score for each class, or one for the second of two classes."""
         estimator = self.estimator
         if type(x) is list:
+            x = np.array(x, np.float64)
+        model = getattr(estimator, "model_", None)
+        if model is None:
+            row = estimator._row(x, estimator._vocabulary, False)
+            kernel_scores: NDArray[np.float64] = estimator._model.decide(
+                Block.of(row), estimator.readout, estimator.normalize
+            )[0]
+            return kernel_scores
+        if self._judge is None or self._judge.model is not model:
+            self._judge = Pupil(model)
+        return self._judge.scores(model._row_table(x), np.zeros(1, np.int64))[0]  # type: ignore[no-any-return]
+
+    def _teach(self, x: Any, label: Any) -> None:
+        """Learn an example that has been predicted before."""
+        self._observe(x, label)
+        estimator = self.estimator
+        if type(x) is list and not self.tags_sentences:
             x = np.array(x, np.float64)
         model = getattr(estimator, "model_", None) if self._apart else None
         if model is None:
@@ -65,18 +186,36 @@ class Taught:
         weights = estimator.class_weight
         model.teach(x, label, 1.0 if weights is None else float(weights.get(label, 1.0)))
 
+    def _learn_rows(self, rows: list[Any], labels: list[Any], most: int) -> list[Any] | None:
+        """Predictions for simple examples, which are learned; None if there are others, and nothing was done."""
+        if (
+            self._plain is None
+            or self.records is not None
+            or not {dict}.issuperset(map(type, rows))
+            or not {str}.issuperset(map(type, labels))  # 1, 1.0 and true are equal in Python but different labels
+            or max(map(len, rows)) > most
+        ):
+            return None
+        return learn_records(self._plain, rows, labels, LARGEST)
+
     def _guess_and_teach(self, x: Any, label: Any) -> Any:
+        if self.tags_sentences:
+            return self.estimator.learn_one(x, label)
         if self._apart or type(x) is list or not self._linear:
             prediction = self.guess(x)
             self._teach(x, label)
             return prediction
+        self._observe(x, label)
         prediction = self.estimator.learn_one(x, label)
-        if not self._weighted and self._plain is None:
+        if not self._weighted and not self.judged and self._plain is None:
             self._plain = self.estimator.model_
         return prediction
 
     def _check_room(self, x: Any, label: Any, limits: Limits) -> None:
         """Refuse an example that would make the model too large, or whose label is of another type."""
+        if self.tags_sentences:
+            self._check_room_of_tags(x, label, limits)
+            return
         model = getattr(self.estimator, "model_", None)
         classes = self.classes if model is None else model.classes
         known = label in (classes if model is None else model.class_number)
@@ -114,6 +253,37 @@ class Taught:
         if isinstance(model.memory, FullVariances):
             self._room = 0
 
+    def _check_room_of_tags(self, x: Any, tags: Any, limits: Limits) -> None:
+        """The same for a sentence; its features are counted as if all were new."""
+        chain = getattr(self.estimator, "_chain", None) or self.estimator._new_chain()
+        classes = list(chain.tags)
+        for tag in dict.fromkeys(tags):
+            known = tag in chain.number
+            self._check_label(tag, classes, known, limits)
+            if not known:
+                classes.append(tag)
+        self._check_steps(len(x), len(classes))
+        strings = list(_strings(x))
+        text = sum(map(len, strings))
+        shapings = 1 if chain.templates is None else len(chain.templates.shapings)
+        features = len(strings) if chain.templates is None else len(x) * len(chain.templates.names)
+        rows = int(chain.counts[0]) + features + len(classes) + 1
+        self._check_numbers(rows * len(classes), limits, "fewer templates")
+        if chain.vocabulary.size + 8 * shapings * text > limits.names:
+            raise Refused(
+                409,
+                f"The strings of the features of `{self.name}` may have at most {limits.names} characters in all; this sentence "
+                "could exceed that. Use fewer templates, or raise --max-names.",
+            )
+
+    def _check_steps(self, tokens: int, classes: int) -> None:
+        if tokens * classes * classes > sentences.MOST_STEPS:
+            raise Refused(
+                409,
+                f"A sentence of {tokens} tokens takes too long with {classes} tags in `{self.name}`; tokens times tags times "
+                f"tags may be {sentences.MOST_STEPS} at most. Split the sentence.",
+            )
+
     def _check_label(self, label: Any, classes: Sequence[Any], known: bool, limits: Limits) -> None:
         if classes and (type(label) is bool) != (type(classes[0]) is bool):  # in Python true is equal to 1
             raise Refused(
@@ -142,7 +312,13 @@ class Taught:
     @property
     def fitted(self) -> bool:
         """Whether anything was learned."""
-        return hasattr(self.estimator, "model_") or hasattr(self.estimator, "_model")
+        return any(hasattr(self.estimator, name) for name in ("model_", "_model", "_chain"))
+
+    @property
+    def keeps_examples(self) -> bool:
+        """Whether the model consists of examples, as kernel and voted perceptrons do."""
+        model = getattr(self.estimator, "model_", None)
+        return hasattr(self.estimator, "_model") if model is None else model.support is not None
 
     @property
     def classes(self) -> list[Any]:
@@ -150,10 +326,27 @@ class Taught:
         model = getattr(self.estimator, "model_", None)
         if model is not None:
             return list(model.classes)
+        if self.tags_sentences:
+            return list(getattr(getattr(self.estimator, "_chain", None), "tags", ()))
         return [label.item() for label in getattr(self.estimator, "classes_", ())]
 
     @property
     def features(self) -> int:
         """Number of features so far."""
         model = getattr(self.estimator, "model_", None)
+        if self.tags_sentences:
+            return int(self.estimator.n_features_) if self.fitted else 0
         return int(getattr(self.estimator, "n_features_in_", 0) if model is None else model.n_features)
+
+
+def _strings(sentence: list[Any]) -> Iterator[str]:
+    """The strings of a checked sentence."""
+    for token in sentence:
+        if type(token) is str:
+            yield token
+        elif type(token) is list:
+            yield from token
+        else:
+            for name, value in token.items():
+                words = value if type(value) is list else [value]
+                yield from (name + ":" + word if type(word) is str else name for word in words)

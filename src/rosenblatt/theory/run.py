@@ -40,6 +40,8 @@ class RunCertificate:
         of the y·x is 0.
     positive : label or None
         The positive class of two.
+    penalized : bool
+        Whether the rule had a penalty, so that no bound is claimed.
     """
 
     status: Literal["separable", "inseparable", "undecided"]
@@ -53,6 +55,7 @@ class RunCertificate:
     combination: Floats | None = field(repr=False, default=None)
     counts: NDArray[np.int64] | None = field(repr=False, default=None)
     positive: Any = field(repr=False, default=None)
+    penalized: bool = field(repr=False, default=False)
 
     def verify(self, X: Any, y: Any, fit_intercept: bool = True) -> bool:
         """Check the claim again on the training data in exact arithmetic; False for an undecided one, which claims nothing."""
@@ -85,4 +88,6 @@ class RunCertificate:
             text.append(f"the largest margin of the theorem is between {low:.4g} and {high:.4g}")
         if self.mistake_bound is not None:
             text.append(f"bound of the theorem: {self.mistake_bound:.6g} (radius {self.radius:.4g})")
+        if self.penalized:
+            text.append("no bound is claimed: the theorem is about a rule without a penalty")
         return "\n".join(text)

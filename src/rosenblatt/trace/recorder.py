@@ -13,6 +13,7 @@ from rosenblatt.model.committee import Committee
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.scores import wrong
+from rosenblatt.training.schedule import VisitingOrder
 
 from .proof import Proof
 from .sampling import Sample
@@ -34,11 +35,18 @@ class Recorder:
         The rule moves by `rate` if y·s ≤ `threshold`.
     pocket : bool, default=False
         Whether to record the pocket.
+
+    Attributes
+    ----------
+    order : VisitingOrder or None
+        The order of the rows whose weight is not 0, if there are others. `fit` draws the order of all rows, so that the rows
+        that stand for missing classes would change that of the examples.
     """
 
     def __init__(
         self, sample: Sample, comparator: Comparator | None, rate: float, threshold: float, pocket: bool = False
     ) -> None:
+        self.order: VisitingOrder | None = None
         self.sample = sample
         self.comparator = comparator
         self.rate, self.threshold = rate, threshold
@@ -61,6 +69,8 @@ class Recorder:
 
             def run(table: Table, y: Codes, weight: Floats, order: Codes, on_run: Any = None) -> None:
                 self._begin(model, table, y, weight)
+                if self.order is not None:
+                    order = self.order.whole(np.flatnonzero(weight), self.epoch)
                 self.epoch += 1
                 self._pass(model, plain, table, y, weight, order, on_run)
 

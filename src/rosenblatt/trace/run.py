@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rosenblatt.model.scores import positive_first
+from rosenblatt.training.schedule import VisitingOrder
 
 from .proof import find_comparator
 from .recorder import BatchRecorder, Recorder, readout_of
@@ -135,6 +136,11 @@ def trace(
         raise ValueError(
             "`early_stopping` of trace must be False, because a trace shows every example; got True. Use max_iter to stop."
         )
+    if settings.get("penalty") is not None:
+        raise ValueError(
+            f"`penalty` of trace must be None, because a trace shows the updates of the rule alone; got {settings['penalty']!r}. "
+            "Leave it out."
+        )
     estimator = learner(**settings)
     if name == "parallel":
         refuse(init, "init", "the starting weights of a committee are random and depend on random_state")
@@ -153,6 +159,8 @@ def trace(
     watcher = BatchRecorder if name == "batch" else Recorder
     rate, threshold = float(getattr(estimator, "eta0", 1.0)), float(getattr(estimator, "b", 0.0))
     recorder = watcher(Sample(limit), found, rate, threshold, pocket=name == "pocket")
+    if weight is not None and settings.get("shuffle"):
+        recorder.order = VisitingOrder(shuffle, estimator.random_state)
     recorder.watch(
         estimator,
         lambda: estimator.fit(full_X, full_y, coef_init=coef, intercept_init=intercept, sample_weight=weight),

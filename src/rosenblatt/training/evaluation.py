@@ -1,13 +1,14 @@
 """Evaluation of predictions: accuracy, confusion matrix, ROC."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.model.calibration import Judgement
+from rosenblatt.model.calibration import Calibration, Judgement
 from rosenblatt.model.scores import predicted_classes
 
 Floats = NDArray[np.float64]
@@ -16,7 +17,7 @@ Codes = NDArray[np.int64]
 
 def class_labels(estimator: Any) -> list[Any]:
     """The classes of a model, in the order of its scores."""
-    return list(estimator.model_.classes) if hasattr(estimator, "model_") else estimator.classes_.tolist()
+    return list(estimator.model_.classes) if hasattr(estimator, "model_") else list(estimator._scored_labels())
 
 
 def scored_batches(estimator: Any, stream: Any) -> Iterator[tuple[Any, Floats]]:
@@ -27,8 +28,7 @@ def scored_batches(estimator: Any, stream: Any) -> Iterator[tuple[Any, Floats]]:
             yield batch, model.scores(batch.table(model.n_features))
             continue
         table = batch.table(estimator.n_features_in_)
-        scores = estimator.decision_function(table.as_scipy() if table.sparse else table.rows)
-        yield batch, scores[:, None] if scores.ndim == 1 else scores
+        yield batch, estimator._scores(table.as_scipy() if table.sparse else table.rows)
 
 
 @dataclasses.dataclass
@@ -47,6 +47,10 @@ class Evaluation:
         Number of examples without a label; they are ignored.
     judgement : Judgement or None
         How good the probabilities are, if the model gives them.
+    unseen : dict
+        For each column the categories that the model does not know, and how often each occurs.
+    calibration : Calibration or None
+        What turns scores into probabilities, if the model has it.
     """
 
     labels: list[Any]
@@ -55,6 +59,8 @@ class Evaluation:
     positive: NDArray[np.bool_]
     unlabelled: int = 0
     judgement: Judgement | None = None
+    unseen: dict[str, Counter[str]] = dataclasses.field(default_factory=dict)
+    calibration: Calibration | None = None
 
     @property
     def examples(self) -> int:
@@ -102,16 +108,33 @@ class Evaluation:
         return float(np.sum(np.diff(recall, prepend=0.0) * precision))
 
     def thresholds(self, count: int = 9) -> list[dict[str, float]]:
-        """Precision and recall of the second of two classes at thresholds of the score, which find equal shares of it."""
+        """Precision and recall of the second of two classes at thresholds of the score, which find equal shares of it.
+
+        `probability` is the one that belongs to the score, for `predict --threshold`, if the model gives probabilities.
+        """
         if not self.scores.size or not self.positive.any():
             return []
         precision, recall = precision_recall(self.scores, self.positive)
         values = -np.unique(-self.scores)
         places = sorted({int(np.searchsorted(recall, (k + 1) / (count + 1))) for k in range(count)})
+        odds = (
+            None if self.calibration is None else self.calibration.probabilities(values[places][:, None])[:, 1].tolist()
+        )
         return [
             {"threshold": float(values[k]), "precision": float(precision[k]), "recall": float(recall[k])}
-            for k in places
+            | ({} if odds is None else {"probability": odds[n]})
+            for n, k in enumerate(places)
         ]
+
+    def curves(self, most: int = 200) -> dict[str, dict[str, list[float]]]:
+        """The points of the ROC curve and of the precision-recall curve of the second of two classes, at most so many."""
+        wrong, right = roc_curve(self.scores, self.positive)
+        precision, recall = precision_recall(self.scores, self.positive)
+        first, second = _spread(wrong.size, most), _spread(recall.size, most)
+        return {
+            "roc_curve": {"false_positive_rate": wrong[first].tolist(), "true_positive_rate": right[first].tolist()},
+            "pr_curve": {"recall": recall[second].tolist(), "precision": precision[second].tolist()},
+        }
 
     @property
     def roc_auc(self) -> float | None:
@@ -134,11 +157,14 @@ class Evaluation:
                 "roc_auc": self.roc_auc,
                 "average_precision": self.average_precision,
                 "thresholds": self.thresholds(),
+                **self.curves(),
             }
         if self.judgement is not None:
             facts |= {"log_loss": self.judgement.log_loss, "calibration_error": self.judgement.calibration_error}
         if self.unlabelled:
             facts["unlabelled"] = self.unlabelled
+        if self.unseen:
+            facts["unseen"] = {column: dict(values.most_common(100)) for column, values in self.unseen.items()}
         return facts
 
     def to_text(self) -> str:
@@ -158,8 +184,14 @@ class Evaluation:
         if len(self.labels) <= 30:
             lines += ["", *_matrix(self.labels, self.confusion), "", *_classes(self.per_class)]
         if table := self.thresholds():
-            lines += ["", f"{'threshold':>12}{'precision':>11}{'recall':>9}  of {self.labels[1]}"]
-            lines += [f"{row['threshold']:>12.5g}{row['precision']:>11.2%}{row['recall']:>9.2%}" for row in table]
+            odds = "" if self.calibration is None else f"{'probability':>12}"
+            lines += [
+                "",
+                f"{'score':>12}{odds}{'precision':>11}{'recall':>9}  of {self.labels[1]}, predicted from here on",
+            ]
+            for row in table:
+                odds = f"{row['probability']:>12.4f}" if "probability" in row else ""
+                lines.append(f"{row['threshold']:>12.5g}{odds}{row['precision']:>11.2%}{row['recall']:>9.2%}")
         return "\n".join(lines)
 
 
@@ -194,6 +226,18 @@ def describe_strangers(labels: list[Any], classes: list[Any]) -> str | None:
     names = ", ".join(repr(label) for label in strangers[:5]) + (", …" if len(strangers) > 5 else "")
     known = ", ".join(repr(label) for label in classes[:5]) + (", …" if len(classes) > 5 else "")
     return f"the label {names} is not a class of the model ({known}), so each example with it counts as a mistake."
+
+
+def describe_unseen(unseen: Mapping[str, Counter[str]]) -> str | None:
+    """Warning about categories that are unknown to the model; None if there are none."""
+    if not unseen:
+        return None
+    parts = []
+    for column, values in list(unseen.items())[:5]:
+        names = ", ".join(repr(value) for value, _ in values.most_common(3)) + (", …" if len(values) > 3 else "")
+        parts.append(f"column {column!r} in {values.total():,} rows ({names})")
+    more = f" and {len(unseen) - 5:,} more columns" if len(unseen) > 5 else ""
+    return f"values that the model has not seen in training have no effect: {'; '.join(parts)}{more}."
 
 
 def evaluate_stream(
@@ -244,8 +288,13 @@ def evaluate_stream(
     return Evaluation(
         labels, confusion,
         np.concatenate(kept) if two else np.zeros(0), np.concatenate(positive) if two else np.zeros(0, bool), unlabelled,
-        judgement,
+        judgement, getattr(stream, "unseen", {}), calibration,
     )  # fmt: skip
+
+
+def _spread(count: int, most: int) -> Codes:
+    """Places of at most so many of `count` points, with the first and the last."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
 
 
 def roc_curve(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floats]:

@@ -27,7 +27,7 @@ class Epoch:
     readout_accuracy : float or None
         The accuracy of the average on the training examples, where the decision to stop needed it.
     lucky : bool
-        Whether examples that were not drawn are still to be learned, although those that were drawn needed no update.
+        Whether a pass without an update does not mean that all is learned: some examples were not drawn, or there is a penalty.
     """
 
     examples: int = 0

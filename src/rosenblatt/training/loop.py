@@ -52,6 +52,25 @@ class Block:
     first: int = 0
     whole: bool = False
 
+    @property
+    def labelled(self) -> NDArray[np.bool_]:
+        """Which examples have a label."""
+        return self.codes >= 0
+
+
+class TargetBlock(Block):
+    """Examples with real targets: `codes` holds their bits, as `bits_of` gives them; NaN for an example without a target."""
+
+    @property
+    def targets(self) -> Floats:
+        """The targets."""
+        return self.codes.view(np.float64)
+
+    @property
+    def labelled(self) -> NDArray[np.bool_]:
+        """Which examples have a target."""
+        return ~np.isnan(self.targets)
+
 
 class Passes(Protocol):
     """What an epoch is."""
@@ -141,8 +160,9 @@ class BlockPasses:
         The order within each block.
     schedule : Schedule
         Its `holdout` and `seed` decide which examples are held out.
-    held_out : array, default=None
-        Whether each example of the only block is held out, in place of what the schedule says.
+    held_out : callable, default=None
+        Whether each of the `count` examples from number `first` on is held out, `held_out(first, count)`, in place of what the
+        schedule says.
     can_repeat : callable, default=None
         Whether the blocks can be read again.
     on_piece : callable, default=None
@@ -165,7 +185,7 @@ class BlockPasses:
         order: VisitingOrder,
         schedule: Schedule,
         *,
-        held_out: NDArray[np.bool_] | None = None,
+        held_out: Callable[[int, int], NDArray[np.bool_]] | None = None,
         can_repeat: Callable[[], bool] | None = None,
         on_piece: Callable[[int], None] | None = None,
     ) -> None:
@@ -187,9 +207,10 @@ class BlockPasses:
         """The rows to learn, and those that are held out."""
         if block.whole and self._parts is not None:
             return self._parts
-        labelled = block.codes >= 0
-        out = self._held_out
-        if out is None:
+        labelled = block.labelled
+        if self._held_out is not None:
+            out = self._held_out(block.first, block.codes.size)
+        else:
             out = held_out(block.first, block.codes.size, self.schedule.holdout, self.schedule.seed)
         self._parts = np.flatnonzero(labelled & ~out), np.flatnonzero(labelled & out)
         return self._parts
@@ -224,6 +245,7 @@ class BlockPasses:
             epoch.weight, learned = weight, 0
             if held.size and block.whole:
                 self._judge(block, held, epoch)
+        epoch.lucky |= model.rule.penalty is not None  # the weights go on changing without a mistake
         return True
 
     def _learn_online(self, block: Block, order: Codes) -> None:
@@ -275,15 +297,35 @@ class BlockPasses:
 
 
 def correct(model: Model, block: Block, rows: Codes) -> tuple[float, float]:
-    """How many of some rows the readout predicts correctly, and of how many; counted by weight unless all weights are 0."""
+    """How many of some rows the readout predicts correctly, and of how many; counted by weight unless all weights are 0.
+
+    For real targets the first number is the second times R².
+    """
     table, weights = block.table, block.weights[rows] if block.weights.size else block.weights
     if model.support is not None:
         model.support.absorb(table)
     scores = model.scores(table if rows.size == len(table) else table.some(rows))
+    if isinstance(block, TargetBlock):
+        spread = 0.0 if block.whole else getattr(model, "spread", 0.0)
+        return explained(scores[:, 0], block.targets[rows], weights, spread)
     right = predicted_classes(scores, len(model.classes)) == block.codes[rows]
     if weights.any():
         return float((right * weights).sum()), float(weights.sum())
     return int(right.sum()), int(rows.size)
+
+
+def explained(predictions: Floats, targets: Floats, weights: Floats, spread: float = 0.0) -> tuple[float, float]:
+    """R² times the number of examples, and this number; both by weight.
+
+    Squared errors are compared with `spread`, the variance of the targets, or with that of these if it is 0: of one block of
+    several the variance says little.
+    """
+    weights = weights if weights.any() else np.ones(targets.size)
+    total = float(weights.sum())
+    mean = np.sum(weights * targets) / total
+    spread = spread or float(np.sum(weights * (targets - mean) ** 2) / total)
+    missed = float(np.sum(weights * (targets - predictions) ** 2))
+    return total - (missed / spread if spread else float(missed > 0.0) * total), total
 
 
 def all_learned(model: Model, parts: Iterable[tuple[Block, Codes]]) -> bool:

@@ -15,7 +15,10 @@ from rosenblatt.model.calibration import Judgement
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.records import DictRows
+from rosenblatt.model.regression import RealModel
 from rosenblatt.model.scores import predicted_class
+
+from .regression import Course
 
 Codes = NDArray[np.int64]
 
@@ -85,7 +88,7 @@ class Progress:
         return "\n".join(lines)
 
 
-def progressive(model: Any, stream: Iterable[Any], delay: Any = 0) -> Progress:
+def progressive(model: Any, stream: Iterable[Any], delay: Any = 0) -> Progress | Course:
     """Predict each example of a stream, then learn it.
 
     Parameters
@@ -101,7 +104,8 @@ def progressive(model: Any, stream: Iterable[Any], delay: Any = 0) -> Progress:
     Returns
     -------
     Progress
-        Accuracy, mistakes, confusion matrix, and the curve at 1, 2, 4, 8, … examples.
+        Accuracy, mistakes, confusion matrix, and the curve at 1, 2, 4, 8, … examples. For a regressor a Course: MAE, RMSE, R²
+        and their curve.
 
     Examples
     --------
@@ -116,7 +120,8 @@ def progressive(model: Any, stream: Iterable[Any], delay: Any = 0) -> Progress:
             f"`delay` of progressive must be a whole number of at least 0; got {delay!r}. It is the number of examples "
             "between a prediction and its label."
         )
-    progress, waiting = Progress(), deque[Any]()
+    waiting = deque[Any]()
+    progress: Progress | Course = Course() if _is_regressor(model) else Progress()
     for example in _examples(model, stream):
         if delay == 0:
             progress.add(example.truth, example.learn())
@@ -127,7 +132,12 @@ def progressive(model: Any, stream: Iterable[Any], delay: Any = 0) -> Progress:
             waiting.popleft().learn()
     for example in waiting:
         example.learn()
-    return progress.finish()
+    progress.finish()
+    return progress
+
+
+def _is_regressor(model: Any) -> bool:
+    return issubclass(getattr(model, "_model_class", object), RealModel)
 
 
 @dataclasses.dataclass(slots=True)
@@ -167,6 +177,18 @@ class _Row:
         return guess
 
 
+class _Value(_Row):
+    """One row of a table and its target."""
+
+    def predict(self) -> Any:
+        return float(self.pupil.row_scores(self.table, self.number)[0])
+
+    def learn(self) -> Any:
+        guess = self.predict()
+        self.pupil.learn(self.table, self.number, self.pupil.model._code_of(self.truth))  # type: ignore[attr-defined]
+        return guess
+
+
 def _examples(model: Any, stream: Iterable[Any]) -> Iterator[Any]:
     pupil = None
     for x, y in stream:
@@ -179,7 +201,8 @@ def _examples(model: Any, stream: Iterable[Any]) -> Iterator[Any]:
             pupil = pupil or Pupil.of(model, x)
             table = Table(x, pupil.model.dtype)
             labels = np.asarray(y).tolist()
-            yield from (_Row(pupil, table, number, label) for number, label in enumerate(labels))
+            row = _Value if _is_regressor(model) else _Row
+            yield from (row(pupil, table, number, label) for number, label in enumerate(labels))
 
 
 def learn_records(model: Model, xs: Sequence[Any], labels: Sequence[Any], most: float) -> list[Any] | None:
@@ -274,7 +297,7 @@ class Pupil:
         if model.readout in ("vote", "committee"):
             found = model.scores(Table(table.take(np.array([number]))))[0]
         else:
-            found = sum(factor * self._score(w, bias, number) for w, bias, factor in model.parts())
+            found = sum(factor * self._score(w, bias, number) + add for w, bias, factor, add in model.parts())
         scores: NDArray[np.float64] = found
         return scores
 
@@ -299,7 +322,7 @@ class Pupil:
         if model.readout in ("vote", "committee"):
             return model.scores(Table(table.take(rows)))
         scores: NDArray[np.float64] = sum(
-            factor * model.raw_scores(table, w, bias, rows) for w, bias, factor in model.parts()
+            factor * model.raw_scores(table, w, bias, rows) + offset for w, bias, factor, offset in model.parts()
         )
         return scores
 

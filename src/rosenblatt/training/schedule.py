@@ -167,11 +167,22 @@ def held_out(first: int, count: int, share: float, seed: int) -> NDArray[np.bool
     """Which of the examples from number `first` on are held out; it depends on their numbers and the seed only."""
     if not share:
         return np.zeros(count, bool)
+    return np.asarray(_mixed(first, count, seed) < np.uint64(share * 2.0**64))
+
+
+def fold_of(first: int, count: int, folds: int, seed: int) -> NDArray[np.int64]:
+    """The part of 0, …, folds - 1 to which each example belongs; it depends on their numbers and the seed only."""
+    part = _mixed(first, count, ~seed) >> np.uint64(32)  # other bits than those that decide what is held out
+    return ((part * np.uint64(folds)) >> np.uint64(32)).astype(np.int64)
+
+
+def _mixed(first: int, count: int, seed: int) -> NDArray[np.uint64]:
+    """The numbers of examples mixed to random bits."""
     mixed = np.arange(first, first + count, dtype=np.uint64) + np.uint64((seed * 0x9E3779B97F4A7C15) % 2**64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64, which has no pattern
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     mixed ^= mixed >> np.uint64(31)
-    return np.asarray(mixed < np.uint64(share * 2.0**64))
+    return mixed
 
 
 # ---- when to stop ----

@@ -1,5 +1,6 @@
 """Epochs over sentences, for the training loop."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -25,6 +26,8 @@ class SequencePasses:
         The sentences, and the numbers of their tags.
     order : VisitingOrder
         The order of the sentences.
+    block : int, default=None
+        The number of these sentences if they are one block of several; None if they are all.
     on_piece : callable, default=None
         Called now and then with the number of sentences learned in this epoch.
     """
@@ -35,10 +38,11 @@ class SequencePasses:
         batch: Batch,
         truth: Numbers,
         order: VisitingOrder,
+        block: int | None = None,
         on_piece: Callable[[int], None] | None = None,
     ) -> None:
         self.model, self.batch, self.truth, self.order = model, batch, truth, order
-        self.on_piece = on_piece
+        self.block, self.on_piece = block, on_piece
         self.sentences = np.flatnonzero(np.diff(batch.starts))
         self._rows = model.rows(batch.keys)
 
@@ -54,9 +58,16 @@ class SequencePasses:
         """The share of tags that the average predicts correctly."""
         return float((self.model.tag(self.batch, self._rows, True) == self.truth).mean())
 
+    def smallest_margin(self) -> float:
+        """The smallest margin of the last weights over all sentences; NaN if they do not tag every sentence correctly."""
+        return (
+            float(self.model.margins(self.batch, self.truth).min(initial=math.inf)) if self.all_learned() else math.nan
+        )
+
     def run(self, epoch: Epoch, number: int) -> bool:
         """Run one epoch, or the rest of one that was interrupted."""
-        order = self.order.whole(self.sentences, number)
+        order = self.sentences
+        order = self.order.whole(order, number) if self.block is None else self.order.block(order, number, self.block)
         lengths = np.diff(self.batch.starts)
         for start in range(epoch.examples, order.size, PIECE):
             piece = order[start : start + PIECE]

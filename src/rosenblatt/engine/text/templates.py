@@ -9,7 +9,7 @@ from numba import njit, uint8, uint64
 from rosenblatt.engine.conventions import Chain, Shaping
 from rosenblatt.engine.jit import NOGIL, VERB, compiled
 from rosenblatt.engine.sequences import add_key, slot_of_key
-from rosenblatt.engine.text.tokens import _equal, _find, hash_bytes
+from rosenblatt.engine.text.tokens import _equal, find_name, hash_bytes
 
 _LOW, _HIGH = uint64(0xFFFFFFFF), uint64(32)
 _FIRST = Chain.TEMPLATES
@@ -142,8 +142,8 @@ def shape_strings(data, spans, count, shaping, letters, kinds, vocabulary, count
             out[uint64(0)] = uint8(49)
             start, length, text = uint64(0), uint64(1), out
         h = hash_bytes(text, start, length)
-        slot = _find(text, start, length, h, slots, ends, store)
-        if slots[slot] == uint64(0):
+        slot, found = find_name(text, start, length, h, slots, ends, store, uint64(counts[uint64(0)]))
+        if found < 0:
             if not add:
                 values[row, k] = -1
                 continue

@@ -28,7 +28,7 @@ export class Board {
     this.first = -1;
     this.head.replaceChildren(h("tr", {}, (run?.table.headings ?? []).map(one => h("th", {scope: "col"}, one))));
     this.body.replaceChildren();
-    this.note.textContent = run?.note ?? "";
+    this.note.textContent = (run?.note ?? "").replace(" Raise limit to see more.", ""); // a setting of `trace`
     this.note.hidden = !run?.note;
     if (!run?.length) return;
     // The height is measured once and then fixed: the layout of a scroller of fixed size does not depend on the page.

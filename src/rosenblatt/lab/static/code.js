@@ -12,8 +12,8 @@ export class Code {
     this.element = h("section", {class: "card rule", "aria-label": "The rule"}, this.title, this.list, this.source);
   }
 
-  load(learner) {
-    const {data, state} = this.lab, many = (data.known ?? [...new Set(data.y)]).length > 2;
+  load() {
+    const {data, state, learner} = this.lab, many = (data.known ?? [...new Set(data.y)]).length > 2;
     this.lines = ruleLines(learner, state.parameters, many);
     this.list.replaceChildren(...this.lines.map(line => {
       const item = h("li", {"data-role": line.role, "data-indent": line.indent}, h("code", {}, line.text));

@@ -48,11 +48,14 @@ export class CsvDialog {
 
   async look(wish) {
     if (!this.area.value.trim()) { this.fail(""); this.choices.replaceChildren(); return; }
+    this.lab.attempts++;
     try {
       this.found = await this.lab.request("csv", {text: this.area.value, ...wish});
     } catch (error) {
       this.fail(error.message);
       return;
+    } finally {
+      this.lab.attempts--;
     }
     this.wish = wish;
     this.message.textContent = "";

@@ -17,11 +17,6 @@ function fill(element, attributes, children) {
 export const h = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 export const draw = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-export function set(element, attributes) {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
-}
-
 let counter = 0;
 export const unique = name => `rosenblatt-${name}-${++counter}`;
 
@@ -97,5 +92,11 @@ export function debounce(delay, action) {
   later.waiting = () => timer !== null;
   return later;
 }
+
+// Resolves when the next picture is on the screen; a page that is not shown has no pictures, and waits a second.
+export const painted = () => new Promise(done => {
+  requestAnimationFrame(() => setTimeout(done));
+  setTimeout(done, 1000);
+});
 
 export const rgb = hex => [1, 3, 5].map(k => parseInt(hex.slice(k, k + 2), 16));

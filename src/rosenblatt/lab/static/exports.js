@@ -1,30 +1,29 @@
 // Exports: pictures, tables and Python code.
 
-import {copy, download, draw, h, set} from "./dom.js";
+import {copy, download, draw, h} from "./dom.js";
 import {HEIGHT, WIDTH} from "./plane.js";
 
 const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-family", "font-size", "font-weight", "font-style", "paint-order", "stroke-linejoin", "stroke-linecap"];
 
 // The plane as a separate SVG document, with the styles of the style sheet as attributes.
 export function picture(plane) {
-  const {svg, canvas, element} = plane, copyOf = svg.cloneNode(true);
-  const walk = (from, to) => {
-    const style = getComputedStyle(from);
+  const {canvas, element, back, svg} = plane;
+  const styled = from => {
+    const to = from.cloneNode(false), style = getComputedStyle(from);
     for (const name of LOOKS) {
       const value = style.getPropertyValue(name);
       if (value && value !== "none" && value !== "normal") to.setAttribute(name, value);
       else if (name === "fill" && value === "none") to.setAttribute(name, "none");
     }
-    [...from.children].forEach((child, k) => walk(child, to.children[k]));
+    to.removeAttribute("class");
+    to.append(...[...from.childNodes].map(child => child.nodeType === Node.ELEMENT_NODE ? styled(child) : child.cloneNode()));
+    return to;
   };
-  walk(svg, copyOf);
-  for (const name of ["class", "tabindex", "role", "aria-label", "aria-roledescription"]) copyOf.removeAttribute(name);
-  copyOf.removeAttribute("fill");
-  set(copyOf, {xmlns: "http://www.w3.org/2000/svg", width: WIDTH, height: HEIGHT});
-  const back = draw("rect", {width: WIDTH, height: HEIGHT, fill: getComputedStyle(element).backgroundColor});
   const under = canvas.hidden ? [] : [draw("image", {href: canvas.toDataURL(), width: WIDTH, height: HEIGHT, preserveAspectRatio: "none"})];
-  copyOf.prepend(back, ...under);
-  return new XMLSerializer().serializeToString(copyOf);
+  const whole = draw("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT},
+    draw("rect", {width: WIDTH, height: HEIGHT, fill: getComputedStyle(element).backgroundColor}), ...under,
+    ...[...back.children].map(styled), draw("g", {}, ...plane.marks()), ...[...svg.children].map(styled));
+  return new XMLSerializer().serializeToString(whole);
 }
 
 export async function png(plane, scale = 2) {

@@ -3,6 +3,9 @@
 import {label, number, vector} from "./dom.js";
 import {dot} from "./geometry.js";
 
+// Learners that keep nothing but w from one example to the next.
+const PLAIN = ["perceptron", "averaged", "voted", "margin", "passive-aggressive"];
+
 // Numbers that differ from 0 only by rounding are 0.
 const tidy = (value, beside) => Math.abs(value) < 1e-12 * Math.max(1, Math.abs(beside)) ? 0 : value;
 
@@ -12,9 +15,28 @@ function angle(a, b) {
 }
 
 export class Run {
-  constructor(answer, data) {
-    Object.assign(this, answer);
+  // From the answer to the request "run".
+  /** @type {string} */ algorithm;
+  /** @type {string} */ kind;
+  /** @type {(string | number)[]} */ classes;
+  /** @type {string[]} */ features;
+  /** @type {number} */ examples;
+  /** @type {number} */ epochs;
+  /** @type {number} */ total;
+  /** @type {number} */ mistakes;
+  /** @type {number} */ updates;
+  /** @type {number[][]} */ start;
+  /** @type {number[][]} */ weights;
+  /** @type {string} */ note;
+  /** @type {Record<string, any>} */ steps;
+  /** @type {[number[][], number][] | null} */ survivors;
+  /** @type {{weights: number[][] | null} | null} */ comparator;
+
+  constructor(answer, data, parameters) {
+    // Not by value: the table of a long run is made when it is first needed.
+    Object.defineProperties(this, Object.getOwnPropertyDescriptors(answer));
     this.data = data;
+    this.parameters = parameters;
     this.width = data.X.length ? data.X[0].length : 2;
     this.bias = this.kind !== "dual" && this.features.length === this.width + 1;
     this.codes = this.classes.map(one => data.classes.findIndex(other => other === one));
@@ -151,11 +173,13 @@ export class Run {
 
   // ---------------------------------------------------------------- numbers
 
-  // Numbers about the current step, each as [name, value].
-  facts(frame) {
+  // Numbers about the current step, each as [name, value]. `separator` is that of the certificate, with a bias, or null.
+  facts(frame, separator) {
     const {step, phase} = this.frames[frame], found = [];
-    if (this.kind !== "weights" || this.start.length > 1) return found;
-    const [w] = this.weightsAt(frame), u = this.comparator?.weights?.[0], example = step >= 0 && phase !== "end" ? this.steps.example[step] : null;
+    if (this.kind === "dual" || this.kind === "committee") return found;
+    const rows = this.weightsAt(frame), u = this.comparator?.weights ?? separator?.map(row => this.bias ? row : row.slice(1));
+    if (rows.length > 1) return u ? [["angle of w and u, all classes together", angle(rows.flat(), u.flat())]].filter(([, value]) => value) : found;
+    const [w] = rows, example = step >= 0 && phase !== "end" ? this.steps.example[step] : null;
     const x = example === null || example === undefined ? null : [...(this.bias ? [1] : []), ...this.data.X[example]];
     const size = Math.hypot(...(this.bias ? w.slice(1) : w));
     if (phase === "start" && size && this.examples <= 8) {
@@ -170,7 +194,7 @@ export class Run {
       const before = this.steps.scores[step][0], after = tidy(dot(w, x), before);
       found.push(["score of this example", `${number(before)} → ${number(after)}`], ["‖x‖²", number(dot(x, x))]);
     }
-    if (u) found.push(["angle of w and u", angle(w, u)]);
+    if (u) found.push(["angle of w and u", angle(w, u[0])]);
     return found.filter(([, value]) => value !== null);
   }
 
@@ -239,8 +263,21 @@ export class Run {
     const passes = this.epochs === 1 ? "one pass" : `${this.epochs} passes`;
     const clean = this.length && this.cleanPass();
     const mistakes = this.mistakes === 1 ? "1 mistake" : `${this.mistakes.toLocaleString("en")} mistakes`;
-    return `The end, after ${passes}: ${mistakes}${clean ? ", and none in the last pass: the run has converged" : ""}.`;
+    const again = clean ? null : this.repeats();
+    return `The end, after ${passes}: ${mistakes}${clean ? ", and none in the last pass: the run has converged" : ""}.${again ? ` The weights are again those of ${again}, so the same mistakes would come back forever.` : ""}`;
   }
+
+  // From where on the run would repeat itself: the visits have the same order in each pass and depend on nothing but w.
+  repeats() {
+    const {steps, parameters} = this;
+    if (!PLAIN.includes(this.algorithm) || parameters.shuffle || this.note || !this.updates) return null;
+    const same = other => this.lastWeights().every((row, k) => row.every((value, j) => value === other[k][j]));
+    if (same(this.start)) return "the start";
+    const pass = steps.epoch.findIndex((epoch, k) => k && epoch !== steps.epoch[k - 1] && same(steps.vectors[steps.before[k]]));
+    return pass < 0 ? null : `the start of pass ${steps.epoch[pass]}`;
+  }
+
+  lastWeights() { return this.steps.vectors[this.steps.after.at(-1)]; }
 
   cleanPass() {
     const {steps} = this, pass = steps.epoch[this.length - 1];

@@ -1,6 +1,7 @@
 // Plane geometry: half planes, cells, hulls, ticks, principal direction.
 
 // The part of a polygon where a + b·x + c·y >= 0.
+/** @param {number[][]} polygon @param {number[]} half */
 export function clip(polygon, [a, b, c]) {
   const kept = [];
   polygon.forEach((p, k) => {
@@ -25,6 +26,7 @@ export function cells(weights, box) {
 }
 
 // The ends of the line a + b·x + c·y = 0 inside a box; null if it does not cross the box.
+/** @param {number[]} weights @param {number[]} box */
 export function line([a, b, c], [x0, y0, x1, y1]) {
   const ends = [];
   const add = (x, y) => {

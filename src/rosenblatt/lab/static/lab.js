@@ -4,7 +4,7 @@ import {Board} from "./board.js";
 import {Cards} from "./cards.js";
 import {Code} from "./code.js";
 import {DataPanel} from "./data_panel.js";
-import {copy, debounce, h} from "./dom.js";
+import {copy, debounce, h, painted} from "./dom.js";
 import {ExportMenu} from "./exports.js";
 import {Run} from "./frames.js";
 import {LearnerPanel} from "./learner_panel.js";
@@ -24,17 +24,28 @@ const KEYS = [
 ];
 
 class Lab {
+  /** @param {HTMLElement} root @param {{request: (name: string, body: any) => Promise<any>, initial?: string, address?: boolean, changed?: ((text: string) => void) | null, alone?: boolean}} options */
   constructor(root, {request, initial = "", address = false, changed = null, alone = false}) {
-    Object.assign(this, {root, request, address, changed, alone});
+    this.root = root;
+    this.request = request;
+    this.address = address;
+    this.changed = changed;
+    this.alone = alone;
+    /** @type {Record<string, any>} */
     this.data = blank();
+    /** @type {{algorithm: string, parameters: Record<string, any>, show: Record<string, any>}} */
     this.state = {algorithm: "perceptron", parameters: {}, show: {}};
     this.frame = 0;
+    /** @type {number | "erase"} */
     this.tool = 0;
+    /** @type {Promise<void> | null} */
+    this.furnishing = null;
     this.touched = false;
     this.run = null;
     this.certificate = null;
     this.history = new History();
     this.asked = 0;
+    this.attempts = 0;
     this.build();
     this.save = debounce(250, () => this.store());
     this.took = 0;
@@ -59,7 +70,7 @@ class Lab {
     this.dataPanel = new DataPanel(this);
     this.learnerPanel = new LearnerPanel(this);
     this.exports = new ExportMenu(this);
-    this.cards = new Cards(this);
+    this.ideas = new Cards(this);
     this.sentence = h("p", {class: "sentence", "aria-live": "polite"}, "Loading the library…");
     this.facts = h("dl", {class: "facts"});
     this.message = h("p", {class: "error", role: "alert", hidden: true});
@@ -70,21 +81,18 @@ class Lab {
       h("button", {type: "button", class: "primary", onclick: () => this.help.close()}, "Close"));
     const link = h("button", {type: "button", title: "Copy a link to the current state", onclick: () => this.share()}, "Share");
     this.themeButton = h("button", {type: "button", class: "theme", onclick: () => this.turnTheme()});
+    this.cards = [this.code, this.vectors, this.proof, this.readouts, this.board];
+    this.layout = h("main", {class: "layout"},
+      h("section", {class: "card stage", "aria-label": "The plane and the run"},
+        h("header", {}, h("h2", {}, h("span", {class: "number", "aria-hidden": "true"}, "3"), "Watch"), this.plane.hint),
+        this.plane.element, this.transport.element, this.sentence, this.facts, this.message, this.busy));
     root.append(
       h("header", {class: "top"},
         h("div", {class: "brand"}, h("h1", {}, "rosenblatt ", h("span", {}, "lab")), h("p", {}, "Watch the perceptron learn, one example at a time, with the proof that it stops.")),
         h("nav", {"aria-label": "The lab"}, link, this.exports.element, h("button", {type: "button", title: "Keys (?)", onclick: () => this.help.showModal()}, "Keys"), this.themeButton)),
-      this.cards.element,
-      h("main", {class: "layout"},
-        h("div", {class: "side"}, this.dataPanel.element, this.learnerPanel.element),
-        h("section", {class: "card stage", "aria-label": "The plane and the run"},
-          h("header", {}, h("h2", {}, h("span", {class: "number", "aria-hidden": "true"}, "3"), "Watch"), this.plane.hint),
-          this.plane.element, this.transport.element, this.sentence, this.facts, this.message, this.busy),
-        h("div", {class: "right"}, this.code.element, this.proof.element),
-        this.board.element,
-        h("div", {class: "cards"}, this.vectors.element, this.readouts.element, this.certificateCard.element)),
-      this.status, this.help);
+      this.ideas.element, this.layout, this.status, this.help);
     this.setTheme(this.remembered());
+    /** @type {[EventTarget, string, (event: any) => void][]} */
     this.listeners = [
       [root, "keydown", event => this.key(event)],
       [root, "dragover", event => { if (event.dataTransfer?.types.includes("Files")) event.preventDefault(); }],
@@ -101,11 +109,32 @@ class Lab {
     root.tabIndex = -1;
   }
 
+  // The plane is the first picture. Everything around it is added when that is on the screen, which a phone thus shows much earlier.
+  furnish() {
+    this.layout.prepend(h("div", {class: "side"}, this.dataPanel.element, this.learnerPanel.element));
+    this.layout.append(
+      h("div", {class: "right"}, this.code.element, this.proof.element),
+      this.board.element,
+      h("div", {class: "cards"}, this.vectors.element, this.readouts.element, this.certificateCard.element));
+    this.furnished = true;
+    this.refreshPanels();
+    for (const card of this.cards) card.load();
+    this.certificateCard.show();
+    this.show();
+    // During playback only the cards in view are drawn.
+    this.inView = new Set();
+    this.viewed = new IntersectionObserver(entries => {
+      for (const {target, isIntersecting} of entries) this.inView[isIntersecting ? "add" : "delete"](target);
+    });
+    for (const {element} of this.cards) this.viewed.observe(element);
+  }
+
   close() {
     this.transport.stop();
+    this.viewed?.disconnect();
     this.save.stop();
     this.settle.stop();
-    this.plane.watch.disconnect();
+    this.plane.close();
     for (const [target, name, action] of this.listeners) target.removeEventListener(name, action);
   }
 
@@ -190,6 +219,9 @@ class Lab {
   get learner() {
     return this.catalogue.learners.find(one => one.name === this.state.algorithm) ?? this.catalogue.learners[0];
   }
+
+  // A parameter of the learner: the chosen value, else the default.
+  parameter(name) { return this.state.parameters[name] ?? this.learner.parameters.find(one => one.name === name)?.default; }
 
   fromPreset(made) {
     const classes = [...new Set(made.classes ?? made.y)].sort((a, b) => a < b ? -1 : 1);
@@ -294,7 +326,7 @@ class Lab {
     this.data = {...this.data, preset: null, X: this.data.X.map((x, k) => k === index ? (flat ? [point[0]] : point) : x)};
     this.still = true;
     if (changed) this.dataPanel.show();
-    this.plane.movePoint(index);
+    this.plane.drawPoints();
     // A long computation waits until the hand rests, so that the point follows it.
     if (this.took > 12) this.settle(); else this.compute();
   }
@@ -310,9 +342,11 @@ class Lab {
     this.transport.stop();
     this.remember();
     this.touch();
+    // What a preset has set, such as a single pass or no bias, goes with its points.
+    const set = this.catalogue.presets.find(one => one.name === this.data.preset?.name)?.parameters ?? {};
+    const own = Object.entries(this.state.parameters).filter(([name, value]) => name !== "init" && value !== set[name]);
     this.data = blank();
-    const {init, ...parameters} = this.state.parameters;
-    this.state = {...this.state, parameters};
+    this.state = {...this.state, parameters: Object.fromEntries(own)};
     this.frame = 0;
     this.renewed();
   }
@@ -357,11 +391,14 @@ class Lab {
   }
 
   async attempt(action) {
+    this.attempts++;
     try {
       return await action();
     } catch (error) {
       this.complain(error.message);
       return null;
+    } finally {
+      this.attempts--;
     }
   }
 
@@ -379,19 +416,21 @@ class Lab {
     while (answered !== this.asked) {
       answered = this.asked;
       const {data} = this, began = performance.now();
-      if (!data.X.length) { this.accept(null, data); continue; }
+      if (!data.X.length) { this.accept(null, data); await this.furnishing; continue; }
       const slow = setTimeout(() => { this.busy.hidden = false; }, 1500);
       const body = this.body();
       const answer = await this.attempt(() => this.request("run", body));
       clearTimeout(slow);
       this.busy.hidden = true;
       if (answered !== this.asked && data !== this.data) continue;
-      this.accept(answer && new Run(answer, data), data);
+      this.accept(answer && new Run(answer, data, body.parameters), data);
+      await this.furnishing;
       const proved = answer && await this.request("certify", body).catch(() => null);
       if (answered !== this.asked) continue;
       this.certificate = proved || null;
       this.certificateCard.show();
       this.drawCertificate();
+      this.showFacts();
       this.proof.load();
       this.proof.show();
       this.took = performance.now() - began;
@@ -405,14 +444,15 @@ class Lab {
     if (!run) { this.certificate = null; this.certificateCard.show(); this.drawCertificate(); }
     this.frame = run ? Math.min(end ? run.last : this.frame, run.last) : 0;
     if (this.refit) { this.plane.fit(); this.plane.drawPoints(); this.refit = false; }
-    for (const card of [this.board, this.vectors, this.proof, this.readouts]) card.load();
+    this.furnishing ??= painted().then(() => this.furnish());
+    if (this.furnished) for (const card of this.cards) card.load();
     this.show();
   }
 
-  // Resolves when no request is running.
+  // Resolves when no request is running or about to be made.
   async idle() {
     await this.ready;
-    while (this.computing || this.settle.waiting()) await (this.computing ?? new Promise(done => setTimeout(done, 20)));
+    while (this.computing || this.attempts || this.settle.waiting() || this.slide.waiting()) await (this.computing ?? new Promise(done => setTimeout(done, 20)));
   }
 
   async exportText(form) {
@@ -427,12 +467,16 @@ class Lab {
   // ---------------------------------------------------------------- display
 
   refresh() {
-    this.dataPanel.show();
-    this.learnerPanel.show();
-    this.code.load(this.learner);
+    if (this.furnished) this.refreshPanels();
     this.plane.drawPoints();
     this.plane.showCertificate(null, false);
     this.plane.show();
+  }
+
+  refreshPanels() {
+    this.dataPanel.show();
+    this.learnerPanel.show();
+    this.code.load();
   }
 
   // Whether movement is to be left out, at least for the next picture.
@@ -450,13 +494,20 @@ class Lab {
     const {run, frame} = this;
     this.plane.show();
     this.transport.show();
-    for (const card of [this.board, this.code, this.vectors, this.proof, this.readouts]) card.show();
     this.stillOnce = false;
-    this.facts.replaceChildren(...(run ? run.facts(frame) : []).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+    this.showFacts();
     this.sentence.textContent = run ? run.sentence(frame) : this.data.X.length ? "" : "Add points of two classes to start a run.";
     const at = run?.frames[frame];
     const wrong = at && at.step >= 0 && at.phase !== "end" && !run.steps.correct[at.step];
     this.sentence.dataset.verdict = !at || at.phase === "start" || at.phase === "end" ? "" : wrong ? "wrong" : "right";
+    if (!this.furnished) return;
+    // The blackboard is last, because it measures the page.
+    for (const card of this.cards) if (!this.transport.playing || this.inView.has(card.element)) card.show();
+  }
+
+  showFacts() {
+    const {run, frame, certificate} = this;
+    this.facts.replaceChildren(...(run ? run.facts(frame, certificate?.separator) : []).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
   }
 
   // During playback a screen reader does not read every frame.
@@ -511,6 +562,7 @@ class Lab {
     this.root.dataset.theme = this.theme === "auto" && this.around ? this.around : this.theme;
     this.themeButton.textContent = {auto: "◐ Auto", light: "☀ Light", dark: "☾ Dark"}[this.theme];
     this.themeButton.setAttribute("aria-label", `Colours: ${this.theme}`);
+    this.plane.drawPoints();
   }
 
   // The colours of the page around the lab, which "auto" follows; "" to follow the system.

@@ -20,4 +20,4 @@ async function ask(name, body) {
 
 const root = document.getElementById("lab");
 root.replaceChildren();
-window.lab = mount(root, {request: engine ? async (name, body) => engine(name, body) : ask, address: true, alone: Boolean(engine)});
+/** @type {any} */ (window).lab = mount(root, {request: engine ? async (name, body) => engine(name, body) : ask, address: true, alone: Boolean(engine)});

@@ -1,14 +1,25 @@
 // The plane: points to draw and drag, and the run: regions, boundary, margin band, w, the current example.
 
-import {COLOURS, SHAPES, draw, h, label, number, set} from "./dom.js";
+import {COLOURS, SHAPES, draw, h, label, number} from "./dom.js";
 import {cells, clip, dot, hull, line, principal, ticks} from "./geometry.js";
 import {AnswerField} from "./readouts.js";
 import {Grid, KernelField, paint} from "./regions.js";
 
 export const WIDTH = 800;
 export const HEIGHT = 600;
-const NEAR = 16, GLIDE = 200;
+const NEAR = 16, GLIDE = 200, OUTLINE = 0.16;
 let gradients = 0;
+
+// The marker of a class, with its outline, in pixels.
+function stamp(code, size, outline) {
+  const side = 2 * Math.ceil(1.25 * size), canvas = h("canvas", {width: side, height: side}), paper = canvas.getContext("2d"), shape = new Path2D(SHAPES[code]);
+  paper.translate(side / 2, side / 2);
+  paper.scale(size, size);
+  [paper.fillStyle, paper.strokeStyle, paper.lineWidth] = [COLOURS[code], outline, OUTLINE];
+  paper.fill(shape);
+  paper.stroke(shape);
+  return canvas;
+}
 
 export class Plane {
   // `lab` has data, run, frame, drawing (the class to add), tool, certificate, and the methods add, move, remove, commit.
@@ -17,22 +28,45 @@ export class Plane {
     this.box = [-5, -3.75, 5, 3.75];
     this.cursor = null;
     this.selected = -1;
-    this.layers = Object.fromEntries(["regions", "axes", "run", "points", "proof", "front"].map(name =>
+    this.layers = Object.fromEntries(["regions", "axes", "run", "arrows", "proof", "front"].map(name =>
       [name, draw("g", {class: `layer-${name}`})]));
+    // From the back to the front: votes, the run, the points, arrows and names, the proof and the cursor. The points have a
+    // picture of their own, because a frame of the run does not change them.
     this.canvas = h("canvas", {class: "field", "aria-hidden": "true"});
+    const {regions, axes, run, arrows, proof, front} = this.layers;
+    this.back = draw("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "back", "aria-hidden": "true"}, regions, axes, run);
+    this.points = h("canvas", {class: "points", "aria-hidden": "true"});
     this.svg = draw("svg", {
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "plane", tabindex: "0", role: "application",
       "aria-roledescription": "drawing plane",
       "aria-label": "The plane. Arrow keys move a cursor, Enter adds a point, Delete removes the nearest, brackets choose a point, Alt and arrows move it.",
-    }, ...Object.values(this.layers));
+    }, arrows, proof, front);
     this.hint = h("p", {class: "hint"});
     this.fitButton = h("button", {type: "button", class: "fit", title: "Show all points", onclick: () => { this.fit(); this.drawPoints(); lab.show(); lab.drawCertificate(); lab.readouts.load(); lab.readouts.show(); }}, "Fit");
-    this.element = h("div", {class: "plane-frame"}, this.canvas, this.svg, this.fitButton);
-    // Text in the picture keeps its size on the screen when the picture is small.
-    this.watch = new ResizeObserver(() => this.element.style.setProperty("--px", Math.max(1, WIDTH / (this.element.clientWidth || WIDTH))));
+    this.element = h("div", {class: "plane-frame"}, this.canvas, this.back, this.points, this.svg, this.fitButton);
+    this.wide = 0;
+    this.text = 1; // how much larger text is in the units of the picture
+    this.watch = new ResizeObserver(([{contentRect}]) => {
+      this.wide = contentRect.width;
+      // Text in the picture keeps its size on the screen when the picture is small.
+      const text = Math.max(1, WIDTH / (this.wide || WIDTH)), other = text !== this.text;
+      this.text = text;
+      this.element.style.setProperty("--px", text);
+      this.drawPoints();
+      if (other) { this.drawAxes(); this.show(); }
+    });
     this.watch.observe(this.element);
+    // The markers have the colour of the paper around them.
+    this.looks = ["print", "(prefers-color-scheme: dark)"].map(query => matchMedia(query));
+    this.relook = () => this.drawPoints();
+    for (const look of this.looks) look.addEventListener("change", this.relook);
     this.slope = `rosenblatt-slope-${++gradients}`;
     this.listen();
+  }
+
+  close() {
+    this.watch.disconnect();
+    for (const look of this.looks) look.removeEventListener("change", this.relook);
   }
 
   // ---------------------------------------------------------------- coordinates
@@ -74,7 +108,7 @@ export class Plane {
         for (const [x] of this.along(Math.round(k * run.last / Math.max(1, stops)))) reach = Math.max(reach, Math.abs(x));
       }
     } else reach = 1;
-    const room = Math.max(y1 - y0, 1e-9) * 0.12;
+    const room = (y1 - y0) * 0.12 || 1; // a single height has no extent: show its surroundings
     this.box = [-1.15 * reach, y0 - room, 1.15 * reach, y1 + room];
     this.drawAxes();
   }
@@ -107,11 +141,11 @@ export class Plane {
       : this.lab.data.features ?? ["x1", "x2"];
     for (const x of ticks(x0, x1, 8)) {
       marks.push(draw("line", {class: x === 0 ? "axis" : "grid", x1: this.px(x), x2: this.px(x), y1: 0, y2: HEIGHT}));
-      if (x > x0 + 0.03 * (x1 - x0) && x < x1 - 0.12 * (x1 - x0)) marks.push(draw("text", {class: "tick", x: this.px(x) + 4, y: HEIGHT - 8}, number(x)));
+      if (x > x0 + 0.03 * (x1 - x0) && x < x1 - 0.12 * this.text * (x1 - x0)) marks.push(draw("text", {class: "tick", x: this.px(x) + 4, y: HEIGHT - 8}, number(x)));
     }
     for (const y of ticks(y0, y1, 6)) {
       marks.push(draw("line", {class: y === 0 ? "axis" : "grid", y1: this.py(y), y2: this.py(y), x1: 0, x2: WIDTH}));
-      if (y > y0 + 0.06 * (y1 - y0) && y < y1 - 0.07 * (y1 - y0)) marks.push(draw("text", {class: "tick", x: 6, y: this.py(y) - 4}, number(y)));
+      if (y > y0 + 0.06 * this.text * (y1 - y0) && y < y1 - 0.07 * this.text * (y1 - y0)) marks.push(draw("text", {class: "tick", x: 6, y: this.py(y) - 4}, number(y)));
     }
     marks.push(draw("text", {class: "axis-name", x: WIDTH - 8, y: HEIGHT - 8, "text-anchor": "end"}, names[0]));
     marks.push(draw("text", {class: "axis-name", x: 8, y: 6, "dominant-baseline": "hanging"}, names[1] ?? ""));
@@ -121,25 +155,35 @@ export class Plane {
   // ---------------------------------------------------------------- points
 
   drawPoints() {
-    const {data} = this.lab, small = this.svg.clientWidth && this.svg.clientWidth < 520;
-    const size = (data.X.length > 600 ? 4.5 : data.X.length > 150 ? 6.5 : 9) * (small ? 1.6 : 1);
-    this.size = size;
-    this.marks = this.positions().map(([x, y], k) => {
-      const code = data.classes.indexOf(data.y[k]);
-      return draw("path", {
-        d: SHAPES[code], class: "point", fill: COLOURS[code], transform: `translate(${this.px(x)} ${this.py(y)}) scale(${size})`,
-      });
-    });
-    this.layers.points.replaceChildren(...this.marks);
+    const {length} = this.lab.data.X, small = this.wide && this.wide < 520;
+    this.size = (length > 600 ? 4.5 : length > 150 ? 6.5 : 9) * (small ? 1.6 : 1);
+    this.paintPoints();
     this.showHint();
     this.drawCursor();
   }
 
-  // One point has moved.
-  movePoint(index) {
-    const [x, y = 0] = this.lab.data.X[index];
-    set(this.marks[index], {transform: `translate(${this.px(x)} ${this.py(y)}) scale(${this.size})`});
-    this.drawCursor();
+  // Each marker is drawn once for its class and then copied. Before the plane has a size there is nothing to see.
+  paintPoints() {
+    if (!this.wide) return;
+    const {points: canvas, size, lab: {data}} = this, [print] = this.looks;
+    const scale = this.wide / WIDTH * (print.matches ? 4 : Math.min(3, devicePixelRatio)), paper = canvas.getContext("2d");
+    [canvas.width, canvas.height] = [Math.round(WIDTH * scale), Math.round(HEIGHT * scale)];
+    const outline = getComputedStyle(this.element).getPropertyValue("--marker"), codes = new Map(data.classes.map((one, code) => [one, code]));
+    const stamps = data.classes.map((_, code) => stamp(code, size * scale, outline)), half = stamps[0].width / 2;
+    this.positions().forEach(([x, y], k) => {
+      paper.drawImage(stamps[codes.get(data.y[k])], Math.round(this.px(x) * scale - half), Math.round(this.py(y) * scale - half));
+    });
+  }
+
+  // The points as elements, for a picture that is saved.
+  marks() {
+    const {data} = this.lab, stroke = getComputedStyle(this.element).getPropertyValue("--marker");
+    return this.positions().map(([x, y], k) => {
+      const code = data.classes.indexOf(data.y[k]);
+      return draw("path", {
+        d: SHAPES[code], fill: COLOURS[code], stroke, "stroke-width": OUTLINE, transform: `translate(${this.px(x)} ${this.py(y)}) scale(${this.size})`,
+      });
+    });
   }
 
   // A hint that has served keeps its place: otherwise the plane would jump under the finger that drags.
@@ -151,18 +195,19 @@ export class Plane {
 
   hintText() {
     const {data, touched, run} = this.lab;
-    if (!data.X.length) return "Click anywhere to add points of two classes.";
+    const click = matchMedia("(hover: none)").matches ? "Tap" : "Click";
+    if (!data.X.length) return `${click} anywhere to add points of two classes.`;
     if (this.flat()) {
       return run?.kind === "dual"
         ? "A kernel run with more than two features cannot be drawn in the plane; see the table of steps."
         : `${data.X[0].length} features, projected on w: on the dividing line the score is 0.`;
     }
-    return touched ? "" : "Click to add a point, drag to move one, then press Play.";
+    return touched ? "" : `${click} to add a point, drag to move one, then press Play.`;
   }
 
   nearest(x, y) {
     // Touch needs a larger radius than a mouse, in pixels of the screen.
-    let best = -1, distance = NEAR * Math.max(1, WIDTH / (this.svg.clientWidth || WIDTH));
+    let best = -1, distance = NEAR * Math.max(1, WIDTH / (this.wide || WIDTH));
     this.positions().forEach(([u, v], k) => {
       const away = Math.hypot(this.px(u) - x, this.py(v) - y);
       if (away <= distance) { best = k; distance = away; }
@@ -176,6 +221,7 @@ export class Plane {
   }
 
   // The point of a pixel inside the picture, rounded to about a pixel.
+  /** @param {number[]} pixel */
   point([x, y]) {
     // Multiples of a power of two: sums of such points have no rounding errors.
     const [x0, y0, x1, y1] = this.box, unit = 2 ** Math.floor(Math.log2((x1 - x0) / 500));
@@ -283,6 +329,7 @@ export class Plane {
   show() {
     const {run, frame} = this.lab;
     const shown = [], fields = [];
+    this.above = [];
     let painted = false;
     if (this.fits(run)) {
       if (this.flat()) this.moveAlong(run, shown);
@@ -292,6 +339,7 @@ export class Plane {
     this.canvas.hidden = !painted;
     this.layers.regions.replaceChildren(...fields);
     this.layers.run.replaceChildren(...shown);
+    this.layers.arrows.replaceChildren(...this.above);
   }
 
   // The answer of the learner, with the last weights as a ghost if they are not the answer. Returns whether the canvas was painted.
@@ -334,7 +382,8 @@ export class Plane {
   paintAnswer(run, answer, frame) {
     const key = `${this.box}`;
     if (this.answerOf !== run || this.answerKey !== key) {
-      this.answerGrid = new Grid(this.box, 160, 120);
+      const fine = (run.voters?.length ?? 0) > 300 ? 1 : 2; // a jump through a long run casts all its votes again
+      this.answerGrid = new Grid(this.box, 160 * fine, 120 * fine);
       this.answerField = new AnswerField(run, this.answerGrid);
       this.answerOf = run;
       this.answerKey = key;
@@ -353,7 +402,7 @@ export class Plane {
     });
     if (weights.length > 1) {
       const size = Math.max(...weights.map(([, b, c]) => Math.hypot(b, c))) || 1;
-      weights.forEach(([, b, c], k) => this.arrow(shown, [0, 0], [b * 90 / size, c * 90 / size], COLOURS[run.codes[k]]));
+      weights.forEach(([, b, c], k) => this.arrow([0, 0], [b * 90 / size, c * 90 / size], COLOURS[run.codes[k]]));
       return;
     }
     const [w] = weights, length = Math.hypot(w[1], w[2]);
@@ -364,7 +413,7 @@ export class Plane {
     this.segment(w, "boundary", shown);
     const [x0, y0, x1, y1] = this.box, cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
     const off = (w[0] + w[1] * cx + w[2] * cy) / length ** 2;
-    this.arrow(shown, [cx - off * w[1], cy - off * w[2]], [80 * w[1] / length, 80 * w[2] / length], null, name);
+    this.arrow([cx - off * w[1], cy - off * w[2]], [80 * w[1] / length, 80 * w[2] / length], null, name);
   }
 
   // The colour of a side becomes stronger with the distance from the boundary, as the score does.
@@ -397,9 +446,9 @@ export class Plane {
     const edge = line([w[0] - reach, w[1], w[2]], this.box);
     if (edge) {
       const top = edge[0][1] > edge[1][1] ? edge[0] : edge[1];
-      const right = this.px(top[0]) > WIDTH / 2, y = Math.min(HEIGHT - 30, Math.max(36, this.py(top[1]) + 16));
+      const right = this.px(top[0]) > WIDTH / 2, y = Math.min(HEIGHT - 30, Math.max(18 + 18 * this.text, this.py(top[1]) + 16 * this.text));
       const x = right ? Math.min(WIDTH - 10, this.px(top[0]) - 8) : Math.max(10, this.px(top[0]) + 8);
-      shown.push(draw("text", {class: "note", x, y: y + 8, "text-anchor": right ? "end" : "start"}, said));
+      this.above.push(draw("text", {class: "note", x, y: y + 8, "text-anchor": right ? "end" : "start"}, said));
     }
   }
 
@@ -408,24 +457,24 @@ export class Plane {
     if (ends) shown.push(draw("line", {class: kind, x1: this.px(ends[0][0]), y1: this.py(ends[0][1]), x2: this.px(ends[1][0]), y2: this.py(ends[1][1])}));
   }
 
-  arrow(shown, [x, y], [a, b], colour, name = "") {
+  arrow([x, y], [a, b], colour, name = "") {
     if (Math.hypot(a, b) < 1) return;
     const from = [this.px(x), this.py(y)], to = [from[0] + a, from[1] - b];
     const turn = Math.atan2(-b, a) * 180 / Math.PI, look = colour ? {stroke: colour} : {};
-    shown.push(draw("line", {class: "arrow", x1: from[0], y1: from[1], x2: to[0], y2: to[1], ...look}));
-    shown.push(draw("path", {class: "arrow-head", d: "M0-6 14 0 0 6Z", transform: `translate(${to[0]} ${to[1]}) rotate(${turn})`, ...(colour ? {fill: colour} : {})}));
-    if (name) shown.push(draw("text", {
+    this.above.push(draw("line", {class: "arrow", x1: from[0], y1: from[1], x2: to[0], y2: to[1], ...look}));
+    this.above.push(draw("path", {class: "arrow-head", d: "M0-6 14 0 0 6Z", transform: `translate(${to[0]} ${to[1]}) rotate(${turn})`, ...(colour ? {fill: colour} : {})}));
+    if (name) this.above.push(draw("text", {
       class: "arrow-name", x: to[0] + (a < 0 ? -18 : 18), y: to[1] + (b < 0 ? 20 : -6), "text-anchor": a < 0 ? "end" : "start",
     }, name));
   }
 
   moveAlong(run, shown) {
     if (run.kind === "dual") return;
-    this.positions().forEach(([x, y], k) => set(this.marks[k], {transform: `translate(${this.px(x)} ${this.py(y)}) scale(${this.size})`}));
+    this.paintPoints();
     shown.push(draw("line", {class: "boundary", x1: this.px(0), x2: this.px(0), y1: 0, y2: HEIGHT}));
     const sides = run.start.length === 1 ? run.classes.map(label) : ["wrong", "right"];
-    shown.push(draw("text", {class: "note", x: this.px(0) - 12, y: 40, "text-anchor": "end"}, `← ${sides[0]}`));
-    shown.push(draw("text", {class: "note", x: this.px(0) + 12, y: 40}, `${sides[1]} →`));
+    this.above.push(draw("text", {class: "note", x: this.px(0) - 12, y: 40, "text-anchor": "end"}, `← ${sides[0]}`));
+    this.above.push(draw("text", {class: "note", x: this.px(0) + 12, y: 40}, `${sides[1]} →`));
   }
 
   paintKernel(run, frame) {
@@ -454,7 +503,7 @@ export class Plane {
     if (looked.length === 1 && phase === "update" && run.kind === "weights" && !this.flat() && run.start.length === 1 && run.steps.moves[step]) {
       const [x, y] = places[looked[0]], by = run.steps.moves[step][0];
       const size = Math.hypot(x, y) || 1;
-      this.arrow(shown, [x, y], [60 * Math.sign(by) * x / size, 60 * Math.sign(by) * y / size], COLOURS[run.data.classes.indexOf(run.data.y[looked[0]])], by > 0 ? "+x" : "−x");
+      this.arrow([x, y], [60 * Math.sign(by) * x / size, 60 * Math.sign(by) * y / size], COLOURS[run.data.classes.indexOf(run.data.y[looked[0]])], by > 0 ? "+x" : "−x");
     }
   }
 

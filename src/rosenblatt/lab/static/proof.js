@@ -1,6 +1,6 @@
 // The proof: four curves over the number of updates; and the certificate.
 
-import {atMost, draw, h, number, unique} from "./dom.js";
+import {atMost, draw, h, number, unique, vector} from "./dom.js";
 import {dot, ticks} from "./geometry.js";
 
 const WIDTH = 400, HEIGHT = 230, LEFT = 36, BOTTOM = 22, TOP = 8, RIGHT = 8;
@@ -43,6 +43,7 @@ export class Proof {
 
   why(run) {
     const {certificate} = this.lab;
+    if (run.winnow) return ofWinnow(run.winnow, this.lab.parameter("eta"), this.lab.parameter("balanced"));
     if (run.kind !== "dual" && !PROVED.includes(run.algorithm)) return "These curves show the proof for the perceptron; the chosen learner has a different bound. Choose the perceptron to see them.";
     if (run.kind === "dual") return "The last coefficients do not separate the points, so that there is no u in feature space to compare w with.";
     if (certificate?.status === "inseparable") return "No line separates these points, so there is no margin γ and no bound; the certificate below is the proof.";
@@ -117,9 +118,20 @@ export class Proof {
   }
 }
 
+// The bound of Winnow in words, with R = max |x_j| and η the learning rate.
+function ofWinnow({margin, largest, features, bound}, eta, balanced) {
+  const kind = balanced ? "whose absolute values have the sum 1" : "that are positive and have the sum 1";
+  if (margin === null) return `The bound of Winnow needs weights ${kind}, with every point on the correct side; there are none for these points.${balanced ? "" : " With “balanced” they may be negative."}`;
+  const found = `The best weights ${kind} have the margin γ = ${number(margin)}; the largest |x| is R = ${number(largest)}.`;
+  const logCosh = value => value + Math.log1p(Math.exp(-2 * value)) - Math.LN2;
+  if (bound !== null) return `${found} So Winnow makes at most ln ${features} / (ηγ − ln cosh ηR) = ${atMost(bound)} ${Math.floor(bound) === 1 ? "mistake" : "mistakes"}, in any order.`;
+  const rate = margin / largest ** 2, tuned = Math.log(features) / (rate * margin - logCosh(rate * largest));
+  return `${found} The bound of Winnow, ln ${features} / (ηγ − ln cosh ηR), does not hold for η = ${number(eta)}: ηγ must be greater than ln cosh ηR. With η = ${number(rate, 2)} it is about ${number(tuned, 2)}.`;
+}
+
 const SAID = {
-  separable: ["✓", "Separable", "There is a line with every point strictly on the correct side."],
-  inseparable: ["✕", "Not separable", "No line classifies all points correctly."],
+  separable: ["✓", "Separable", "There is a line with every point strictly on the correct side.", "There are weights with which every point is classified correctly."],
+  inseparable: ["✕", "Not separable", "No line classifies all points correctly.", "No weights classify all points correctly."],
   undecided: ["?", "Undecided", "Neither a separator nor a contradiction was found."],
 };
 
@@ -140,18 +152,21 @@ export class CertificateCard {
     }
     // By default only the proof of inseparability is drawn: a separator would be shown before the run has found one.
     this.wanted.checked = this.lab.state.show.proof ?? certificate.status === "inseparable";
-    const [mark, title, said] = SAID[certificate.status];
+    // A line can be spoken of with two classes in the plane.
+    const [mark, title, line, weights] = SAID[certificate.status], {run} = this.lab;
+    const said = weights && (certificate.classes.length > 2 || this.lab.data.X[0].length > 2) ? weights : line;
     const facts = [];
     const fact = (name, value) => facts.push(h("dt", {}, name), h("dd", {}, value));
     fact("R", number(certificate.radius));
     if (certificate.status === "separable") {
       const [low, high] = certificate.margin;
       const largest = number(low, 4) === number(high, 4) ? number(low, 4) : `${number(low, 4)} to ${number(high, 4)}`;
-      fact("γ", `${largest}, the largest margin of any u of length 1, bias included`);
-      const {run} = this.lab, plain = run?.bound && run.formula === "kγ ≤ ⟨w,u⟩ ≤ ‖w‖ ≤ √k·R" && run.kind !== "dual";
+      const bias = this.lab.parameter("fit_intercept") !== false;
+      fact("γ", `${largest}, the largest margin of any u of length 1${bias ? ", bias included" : ""}`);
+      const plain = run?.bound && run.formula === "kγ ≤ ⟨w,u⟩ ≤ ‖w‖ ≤ √k·R" && run.kind !== "dual";
       const bound = plain ? run.bound : certificate.bound;
-      if (bound) fact(certificate.classes.length > 2 ? "2(R/γ)²" : "(R/γ)²", `a perceptron from zero weights makes at most ${atMost(bound)} ${Math.floor(bound) === 1 ? "mistake" : "mistakes"}`);
-      if (certificate.separator.length === 1) fact("u", vectorText(certificate.separator[0]));
+      if (bound && (!run || PROVED.includes(run.algorithm) || run.kind === "dual")) fact(certificate.classes.length > 2 ? "2(R/γ)²" : "(R/γ)²", `a perceptron from zero weights makes at most ${atMost(bound)} ${Math.floor(bound) === 1 ? "mistake" : "mistakes"}`);
+      if (certificate.separator.length === 1) fact("u", vector(certificate.separator[0].slice(Number(!bias)), 3));
     } else if (certificate.combination) {
       const what = {hulls: "give one point in the convex hulls of both classes", origin: "add y·x up to exactly 0"}[certificate.common?.kind] ?? "add up to exactly 0";
       fact("proof", `${certificate.combination.length} points, weighted, ${what}`);
@@ -162,5 +177,3 @@ export class CertificateCard {
       certificate.verified ? h("p", {class: "verified"}, "Checked again in exact integer arithmetic.") : "");
   }
 }
-
-const vectorText = values => `(${values.map(value => number(value, 3)).join(", ")})`;

@@ -22,13 +22,15 @@ export class Readouts {
     this.box = this.lab.plane.box;
     const crowd = run.voters && run.voters.length > 800 ? 0.5 : 1;
     this.grid = new Grid(this.box, 120 * crowd, 90 * crowd);
+    this.points = places(run.data.X);
+    this.truth = run.data.y.map(one => run.classes.indexOf(one));
     this.field = run.voters ? new VoteField(run, this.grid) : null;
-    this.judged = run.voters ? new VoteField(run, places(run.data.X)) : null;
+    this.judged = run.voters ? new VoteField(run, this.points) : null;
     this.small = h("canvas");
     this.drawPoints();
     this.canvases = this.shown.map(one => h("canvas", {width: WIDTH, height: HEIGHT, role: "img", "aria-label": `Regions: ${one.title}`}));
     this.errors = this.shown.map(() => h("span", {class: "wrong-count"}));
-    this.buttons = this.shown.map((one, k) => h("button", {type: "button", onclick: () => this.lab.showAnswer(one.key)}, this.canvases[k], h("span", {}, one.title, " ", this.errors[k])));
+    this.buttons = this.shown.map((one, k) => h("button", {type: "button", onclick: () => this.lab.showAnswer(one.key)}, this.canvases[k], h("span", {}, one.title), this.errors[k]));
     this.row.replaceChildren(...this.buttons);
   }
 
@@ -72,11 +74,17 @@ export class Readouts {
       paper.fill();
     });
     paper.globalAlpha = 1;
-    return this.count(run, (_, k) => {
-      const [x, y = 0] = run.data.X[k];
-      if (weights.length === 1) return weights[0][0] + weights[0][1] * x + weights[0][2] * y >= 0 ? 1 : 0;
+    const {x, y} = this.points;
+    if (weights.length === 1) {
+      const [[a, b, c]] = weights;
+      return this.count(k => a + b * x[k] + c * y[k] >= 0 ? 1 : 0);
+    }
+    return this.count(k => {
       let best = 0, top = -Infinity;
-      weights.forEach((w, c) => { const s = w[0] + w[1] * x + w[2] * y; if (s > top) { top = s; best = c; } });
+      for (let c = 0; c < weights.length; c++) {
+        const score = weights[c][0] + weights[c][1] * x[k] + weights[c][2] * y[k];
+        if (score > top) { top = score; best = c; }
+      }
       return best;
     });
   }
@@ -85,19 +93,18 @@ export class Readouts {
     const done = run.done(frame);
     paint(this.small, this.grid, this.field.at(done), run.codes, 82);
     paper.drawImage(this.small, 0, 0, WIDTH, HEIGHT);
-    return this.count(run, winner(this.judged.at(done)));
+    return this.count(winner(this.judged.at(done)));
   }
 
-  count(run, answer) {
-    const {X, y} = run.data;
+  count(answer) {
     let wrong = 0;
-    for (let k = 0; k < X.length; k++) if (run.classes[answer(X[k], k)] !== y[k]) wrong++;
+    for (let k = 0; k < this.truth.length; k++) if (answer(k) !== this.truth[k]) wrong++;
     return wrong;
   }
 }
 
 // The class with the most votes: of two classes the second in a tie, of several the first.
-const winner = votes => (_, k) => {
+const winner = votes => k => {
   let best = votes.length === 2 ? 1 : 0;
   votes.forEach((field, c) => { if (field[k] > votes[best][k]) best = c; });
   return best;

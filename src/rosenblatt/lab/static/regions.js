@@ -4,6 +4,7 @@ import {COLOURS, rgb} from "./dom.js";
 
 // Places to judge: the cells of a grid over the box, row by row from the top, or given points.
 export class Grid {
+  /** @param {number[]} box @param {number} columns @param {number} rows */
   constructor([x0, y0, x1, y1], columns, rows) {
     this.columns = columns;
     this.rows = rows;
@@ -19,9 +20,9 @@ export const places = points => ({
 
 // The classes that most perceptrons of a committee vote for, as one field of votes for each class.
 export function committeeVotes(weights, {size, x, y}) {
-  const votes = [new Float64Array(size), new Float64Array(size)];
-  for (const [a, b, c] of weights) for (let p = 0; p < size; p++) votes[a + b * x[p] + c * y[p] >= 0 ? 1 : 0][p]++;
-  return votes;
+  const on = new Float64Array(size);
+  for (const [a, b, c] of weights) for (let p = 0; p < size; p++) if (a + b * x[p] + c * y[p] >= 0) on[p]++;
+  return [on.map(votes => weights.length - votes), on];
 }
 
 export class VoteField {
@@ -35,14 +36,16 @@ export class VoteField {
   }
 
   cast(weights, votes) {
-    const {grid, classes} = this, {size, x, y} = grid;
-    const single = weights.length === 1;
-    for (let p = 0; p < size; p++) {
-      if (single) {
-        const [a, b, d] = weights[0], score = a + b * x[p] + d * y[p];
-        if (score > 0) this.votes[1][p] += votes; else if (score < 0) this.votes[0][p] += votes;
-        continue;
+    const {grid: {size, x, y}, classes} = this;
+    if (weights.length === 1) {
+      const [[a, b, d]] = weights, [against, on] = this.votes;
+      for (let p = 0; p < size; p++) {
+        const score = a + b * x[p] + d * y[p];
+        if (score > 0) on[p] += votes; else if (score < 0) against[p] += votes;
       }
+      return;
+    }
+    for (let p = 0; p < size; p++) {
       let best = -1, top = -Infinity;
       for (let k = 0; k < classes; k++) {
         const score = weights[k][0] + weights[k][1] * x[p] + weights[k][2] * y[p];
@@ -117,24 +120,23 @@ export class KernelField {
 // Paint each cell in the colour of the class with the highest value, stronger where its lead is larger; ties stay empty.
 export function paint(canvas, grid, fields, codes, alpha) {
   if (canvas.width !== grid.columns || canvas.height !== grid.rows) { canvas.width = grid.columns; canvas.height = grid.rows; }
-  const paper = canvas.getContext("2d"), image = paper.createImageData(grid.columns, grid.rows), pixels = image.data;
-  const colours = codes.map(code => rgb(COLOURS[code])), leads = new Float32Array(grid.size), winners = new Int8Array(grid.size).fill(-1);
+  const paper = canvas.getContext("2d"), image = paper.createImageData(grid.columns, grid.rows), pixels = new Uint32Array(image.data.buffer);
+  const {size} = grid, leads = grid.leads ??= new Float32Array(size), winners = grid.winners ??= new Int8Array(size);
   let widest = 0;
-  for (let p = 0; p < grid.size; p++) {
+  for (let p = 0; p < size; p++) {
     let best = -1, top = -Infinity, second = -Infinity;
     for (let k = 0; k < fields.length; k++) {
       const value = fields[k][p];
       if (value > top) { second = top; top = value; best = k; } else if (value === top) { best = -1; second = value; } else if (value > second) second = value;
     }
-    if (best < 0) continue;
     winners[p] = best;
-    leads[p] = top - second;
-    widest = Math.max(widest, leads[p]);
+    leads[p] = best < 0 ? 0 : top - second;
+    if (leads[p] > widest) widest = leads[p];
   }
-  for (let p = 0; p < grid.size; p++) {
-    if (winners[p] < 0) continue;
-    [pixels[4 * p], pixels[4 * p + 1], pixels[4 * p + 2]] = colours[winners[p]];
-    pixels[4 * p + 3] = alpha * (0.55 + 0.75 * Math.sqrt(leads[p] / widest));
+  // Red, green, blue and opacity of a pixel as one number.
+  const inks = codes.map(code => { const [red, green, blue] = rgb(COLOURS[code]); return red | green << 8 | blue << 16; });
+  for (let p = 0; p < size; p++) {
+    if (winners[p] >= 0) pixels[p] = inks[winners[p]] | Math.min(255, alpha * (0.55 + 0.75 * Math.sqrt(leads[p] / widest))) << 24;
   }
   paper.putImageData(image, 0, 0);
 }

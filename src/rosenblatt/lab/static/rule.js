@@ -9,7 +9,32 @@ const line = (text, indent, role) => ({text, indent, role});
 // `many`: three or more classes; `bias`: whether the first starting weight is that of the bias.
 export function ruleLines(learner, parameters, many) {
   const options = {...Object.fromEntries(learner.parameters.map(one => [one.name, one.default])), ...parameters};
+  if (learner.name === "kernel") return kernel(options, many);
   return FAMILY.includes(learner.name) ? family(learner.name, options, many) : other(learner, options, many);
+}
+
+const KERNELS = {
+  poly: ({gamma, coef0, degree}) => `(${gamma} <x, z> + ${number(coef0)})^${number(degree)}`, rbf: ({gamma}) => `exp(−${gamma} ‖x − z‖²)`,
+  sigmoid: ({gamma, coef0}) => `tanh(${gamma} <x, z> + ${number(coef0)})`, linear: () => "<x, z>",
+};
+
+// The perceptron in the space of a kernel: it keeps a coefficient of each example instead of w.
+function kernel(options, many) {
+  const gamma = options.gamma === null ? "gamma" : number(options.gamma), own = {...options, gamma};
+  const lines = [line(`k(x, z) = ${KERNELS[options.kernel](own)} = <φ(x), φ(z)>`, 0, "start"), line(many ? "a_k,i = 0 for every class k and example i" : "a_i = 0 for every example i", 0, "start"), line(taken(options), 0, "take")];
+  if (!many) {
+    lines.push(line("s = Σ a_i k(x_i, x) = <w, φ(x)>", 1, "decide"), line("predict the sign of s", 1, "decide"), line(condition("y s", "s = 0 and y = −1", options, 0), 1, "decide"),
+      line("a of this example = a + y, so w = w + y φ(x)", 2, "update"));
+    return lines;
+  }
+  lines.push(line("s_k = Σ a_k,i k(x_i, x) for every class k", 1, "decide"), line("predict the class k with the highest s_k", 1, "decide"));
+  if (options.multiclass === "ovr") {
+    lines.push(line("for every class k, with y_k = +1 if k is y, else −1:", 1, "decide"), line(condition("y_k s_k", "s_k = 0 and y_k = −1", options, 0), 2, "decide"), line("a_k of this example = a_k + y_k", 3, "update"));
+    return lines;
+  }
+  return [...lines, line("r = the other class with the highest s_r", 1, "decide"), line(condition("s_y − s_r", "it is 0 and r comes before y", options, 0), 1, "decide"),
+    line("a_y of this example = a_y + 1", 2, "update"), line({max: "a_r = a_r − 1", all: "a_k = a_k − 1 for every other class k", uniform: "a_k = a_k − 1 / m for the m other classes with s_k >= s_y",
+      proportional: "a_k = a_k − p_k, where p_k is the share of s_k − s_y in their sum"}[options.multiclass], 2, "update")];
 }
 
 function starting(options, many, usual) {

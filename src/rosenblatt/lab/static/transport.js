@@ -125,6 +125,7 @@ export class Transport {
     this.playing = false;
     this.dress();
     this.lab.quiet(false);
+    this.lab.show();
   }
 
   show() {
@@ -132,7 +133,8 @@ export class Transport {
     this.scrub.max = run ? run.last : 0;
     this.scrub.value = frame;
     const at = run ? run.frames[frame] : null;
-    const steps = run ? run.length : 0, done = at && at.step >= 0 ? at.step + 1 : 0;
+    // Of a long run not all steps are kept: they have the numbers of the whole run.
+    const steps = run ? run.total : 0, done = at && at.step >= 0 ? run.steps.number[at.step] : 0;
     this.place.textContent = `step ${done} of ${steps}`;
     this.scrub.setAttribute("aria-valuetext", `step ${done} of ${steps}`);
   }

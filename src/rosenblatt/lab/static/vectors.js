@@ -41,7 +41,7 @@ export class Vectors {
   }
 
   inWords(run, phase, before, now) {
-    if (now.length > 1) return `${now.length} weight vectors, one for each class`;
+    if (now.length > 1) return `${now.length} weight vectors, one for each ${run.kind === "committee" ? "perceptron of the committee" : "class"}`;
     const bias = run.bias ? `, bias ${number(now[0][0])}` : "";
     const own = run.bias ? now[0].slice(1) : now[0], old = run.bias ? before[0].slice(1) : before[0];
     if (phase !== "update" || this.bars) return `w = ${vector(own)}${bias}`;
@@ -56,6 +56,7 @@ export class Vectors {
   showArrows(run, step, phase, before, now) {
     const {unit, origin: [cx, cy]} = this, shown = [], names = [];
     shown.push(draw("path", {class: "axis", d: `M0 ${cy}H${WIDTH}M${cx} 0V${HEIGHT}`}));
+    /** @param {number[]} start @param {number[]} tip @param {string} kind @param {string | null} colour @param {string} name */
     const arrow = ([x, y], [u, v], kind, colour, name) => {
       const from = [cx + x * unit, cy - y * unit], to = [cx + u * unit, cy - v * unit];
       const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
@@ -66,26 +67,30 @@ export class Vectors {
       shown.push(draw("line", {class: `vector ${kind}`, x1: from[0], y1: from[1], x2: neck[0], y2: neck[1], ...look}));
       shown.push(draw("path", {class: `vector-head ${kind}`, d: `M0-5 ${back} 0 0 5Z`, transform: `translate(${neck}) rotate(${turn * 180 / Math.PI})`, ...look}));
       if (name && length > 24) {
-        const middle = [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2], wide = 7 * name.length;
-        // Beside the arrow, above or below it: the first place that no other name has.
-        const spots = [[8, -6, "start"], [-8, -6, "end"], [8, 16, "start"], [-8, 16, "end"], [8, 30, "start"], [-8, -20, "end"]].map(([dx, dy, anchor]) => {
-          const left = Math.max(2, Math.min(WIDTH - wide - 2, middle[0] + dx - (anchor === "end" ? wide : 0))), y = Math.min(HEIGHT - 6, Math.max(12, middle[1] + dy));
-          return [left, y];
+        // Weights have their name beyond the tip, an update beside its middle: the first place that no other name has.
+        const wide = 7 * name.length, ahead = kind === "by" ? 0 : 14, away = kind === "by" ? 12 : 0, part = kind === "by" ? 0.5 : 1;
+        const spots = [[ahead, away], [ahead, -away], [ahead, 16], [ahead, -16], [ahead + 16, away], [-ahead, 24], [-ahead, -24]].map(([along, across]) => {
+          const x = from[0] + part * (to[0] - from[0]) + along * Math.cos(turn) - across * Math.sin(turn), y = from[1] + part * (to[1] - from[1]) + along * Math.sin(turn) + across * Math.cos(turn);
+          // The nearer end of the name is at this place.
+          const shift = wide * (1 - Math.cos(turn + Math.sign(across) * Math.PI / 2 * Number(kind === "by"))) / 2;
+          return [Math.max(2, Math.min(WIDTH - wide - 2, x - shift)), Math.min(HEIGHT - 6, Math.max(12, y + 5))];
         });
         const [left, y2] = spots.find(([x, y]) => !names.some(([u, v, w]) => x < u + w && u < x + wide && Math.abs(y - v) < 14)) ?? spots[0];
         names.push([left, y2, wide]);
         shown.push(draw("text", {class: "vector-name", x: left, y: y2}, name));
       }
     };
+    // The vectors of a committee belong to no class: they are numbered, as on the blackboard.
+    const committee = run.kind === "committee";
     now.forEach((row, k) => {
-      const colour = now.length > 1 ? COLOURS[run.codes[k]] : null, moved = phase === "update" && row.some((v, j) => v !== before[k][j]);
+      const colour = now.length > 1 && !committee ? COLOURS[run.codes[k]] : null, moved = phase === "update" && row.some((v, j) => v !== before[k][j]);
       if (moved) {
         arrow([0, 0], this.flat(before[k]), "old", colour, now.length > 1 ? "" : "w before");
         const example = run.steps.example[step];
-        const own = now.length > 1 || example === null ? null : COLOURS[run.data.classes.indexOf(run.data.y[example])];
+        const own = (now.length > 1 && !committee) || example === null ? null : COLOURS[run.data.classes.indexOf(run.data.y[example])];
         arrow(this.flat(before[k]), this.flat(row), "by", own ?? colour, now.length > 1 || run.kind === "logarithms" ? "" : example === null ? "Σ" : "y·x");
       }
-      arrow([0, 0], this.flat(row), "new", colour, now.length > 1 ? label(run.classes[k]) : moved ? "w after" : "w");
+      arrow([0, 0], this.flat(row), "new", colour, committee ? `w${k + 1}` : now.length > 1 ? label(run.classes[k]) : moved ? "w after" : "w");
     });
     this.svg.replaceChildren(...shown);
   }
@@ -99,7 +104,7 @@ export class Vectors {
       const bar = draw("rect", {
         class: `bar${panel ? " panel" : ""}`, x: j * wide + wide * (0.1 + 0.8 * k / deep), width: wide * 0.8 / deep, y: from, height: Math.max(1, Math.abs(y(value) - y(0))),
       }, draw("title", {}, `${name}: ${number(value)}`));
-      if (deep > 1) bar.setAttribute("fill", COLOURS[run.codes[k]]);
+      if (deep > 1) bar.setAttribute("fill", run.kind === "committee" ? "var(--soft)" : COLOURS[run.codes[k]]);
       shown.push(bar);
     }));
     shown.push(draw("path", {class: "axis", d: `M0 ${y(0)}H${WIDTH}`}));

@@ -1,12 +1,13 @@
 // Answers to the requests of the page without a server: `rosenblatt.lab.requests` in JavaScript.
 
-import {certificateOf, trace} from "./trace.js";
+import {LARGEST_SEARCH, certificateOf, trace} from "./trace.js";
 import {columnsOf, csv, grid, markdown, script} from "./tables.js";
 import {gammaOf} from "./kernel.js";
 import {knows} from "./learners.js";
 import {readCsv} from "./csv_text.js";
 import {GENERATORS} from "./presets.js";
 import {python} from "./text.js";
+import {winnowBound} from "./simplex.js";
 
 /** @typedef {import("./trace.js").Trace} Trace */
 /** @typedef {Record<string, any>} Body */
@@ -93,14 +94,18 @@ export function makeEngine(described) {
     csv: body => readCsv(body.text, body.label, body.columns, body.projection === true, limits),
     run: body => {
       const [run, {parameters}] = traced(body);
+      /** @type {Body | null} */
+      let table = null;
       return {
         algorithm: run.algorithm, classes: run.classes, features: run.features, kind: run.kind, examples: run.examples, epochs: run.epochs,
         total: run.total, mistakes: run.mistakes, updates: run.updates, start: run.kind === "dual" ? run.start.map(() => [0]) : run.start,
         weights: run.kind === "dual" ? run.start.map(() => [0]) : run.weights, formula: run.formula, bound: finite(run.bound), note: run.note,
-        comparator: run.comparator, steps: packed(run), table: grid(run, columnsOf(run.algorithm)),
+        comparator: run.comparator, steps: packed(run),
+        get table() { return table ??= grid(run, columnsOf(run.algorithm)); },
         survivors: COMPARED.includes(run.algorithm) ? run.survivors : null,
         kernel: run.kind === "dual" ? {name: parameters.kernel, gamma: gammaOf(parameters, run.X[0].length), degree: parameters.degree, coef0: parameters.coef0} : null,
         band: run.kind === "weights" ? bandOf(run.algorithm, parameters) : null,
+        winnow: run.algorithm === "winnow" ? winnowOf(run, parameters) : null,
       };
     },
     certify: body => {
@@ -130,6 +135,12 @@ const finite = value => value !== null && Number.isFinite(value) ? value : null;
 
 /** Score below which the rule updates, if it is greater than 0. @param {string} algorithm @param {Body} parameters */
 const bandOf = (algorithm, parameters) => algorithm === "margin" ? parameters.b : ["passive-aggressive", "arow", "nherd"].includes(algorithm) ? 1 : null;
+
+/** Bound of Winnow; null if there is no theorem for this run or the search for a margin would take long. @param {Trace} run @param {Body} parameters */
+function winnowOf({X, y, classes, bias}, {eta, balanced, init}) {
+  if (classes.length !== 2 || new Set(y).size !== 2 || init || X.length * X[0].length > LARGEST_SEARCH) return null;
+  return winnowBound(X, y.map(one => one === classes[1]), eta, balanced, bias);
+}
 
 /** One list for each attribute of the steps; weights only where they changed. @param {Trace} run */
 function packed(run) {

@@ -54,7 +54,8 @@ import {halfEven} from "./text.js";
  */
 
 const MISTAKE_DRIVEN = ["perceptron", "averaged", "voted", "pocket", "margin"];
-const LARGEST_SEARCH = 200_000, FREE_ROWS = 100_000, FINEST = 1024;
+export const LARGEST_SEARCH = 200_000;
+const FREE_ROWS = 100_000, FINEST = 1024;
 
 // Keeps at most `limit` steps of a run of unknown length: the first, the last, and mistakes spread over those in between.
 export class Sample {
