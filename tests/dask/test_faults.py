@@ -73,13 +73,27 @@ def start(place, program, *arguments, first=""):
     )
 
 
+def connect(place):
+    """A client of the scheduler.
+
+    distributed waits 10 seconds for its thread and then fails with a bare ``assert``; on a machine that stands still for as long,
+    the second attempt succeeds.
+    """
+    for last in (False, True):
+        try:
+            return distributed.Client(scheduler_file=str(place), timeout=60)
+        except AssertionError:
+            if last:
+                raise
+
+
 @contextlib.contextmanager
 def machines(place, count, **first):
     """A scheduler and workers that are not restarted when they end; gives a client and the processes."""
     scheduler = start(place, "dask_scheduler", "--port", "0", first=first.get("scheduler", ""))
     workers = [start(place, *WORKER, first=first.get("worker", "")) for _ in range(count)]
     try:
-        with distributed.Client(scheduler_file=str(place), timeout=60) as client:
+        with connect(place) as client:
             client.wait_for_workers(count, timeout=60)
             yield client, scheduler, workers
     finally:
