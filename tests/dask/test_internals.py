@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rosenblatt.dask
-from rosenblatt.dask import _internals
+from rosenblatt.dask import _awaiting, _internals
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -170,3 +170,12 @@ def test_internals_are_used_in_one_file_only():
                 if (node.attr in INTERNAL and not ours) or whose == "dask_scheduler":
                     found.append((path.name, ast.unparse(node)))
     assert found == []
+
+
+def test_a_result_that_is_lost_after_its_task_ended_is_not_waited_for(own):
+    """Dask computes it again if it can; a task that is bound to a lost worker would never end."""
+    task = own.submit(int, pure=False)
+    assert task.result(WAIT) == 0
+    task._state.lose()  # what the client does when the scheduler reports the loss
+    with pytest.raises(_awaiting.Lost, match="int-"):
+        _awaiting.Awaiting(own).finished(task)

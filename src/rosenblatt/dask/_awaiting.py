@@ -138,6 +138,8 @@ class Awaiting:
         if future.status == "cancelled":
             self.check(2.0)
             raise Lost(future.key)
+        if future.status != "error":  # its worker ended after the task did, and Dask computes it again, perhaps never
+            raise Lost(future.key)
         error = future.exception()
         self.check_versions(
             self.ask(self.client.nthreads)
