@@ -70,22 +70,36 @@ def dense(options: Options) -> Iterator[Row]:
     for rows, features, times_faster in ((200_000, 100, 2.5), (50_000, 784, 3.0)):
         X, y = data.dense(options.size(rows), features)
         what = f"{X.shape[0]:,}×{features} float64, {EPOCHS} epochs"
+        yield from against_reading(what, X, y, options)
+        yield against_sklearn(what, X, y, options, times_faster)
+
+
+def against_reading(what: str, X: Any, y: Any, options: Options) -> Iterator[Row]:
+    """The loop without and with updates, and a whole fit, compared with a loop in C that only reads X."""
+    scores = X @ np.random.default_rng(0).normal(size=X.shape[1])
+    far = np.abs(scores) > np.quantile(np.abs(scores), 0.3)
+    for part, labels, name, fit in (
+        (np.ascontiguousarray(X[far]), (scores > 0.0)[far], "separable rows, the loop", False),
+        (X, y, "the loop", False),
+        (X, y, "whole fit", True),
+    ):
         try:
-            reading = bare.reading(X, EPOCHS)
+            reading = bare.reading(part, EPOCHS)
         except bare.NoCompilerError as error:
             yield Row(f"{what}, of the speed of reading", note=str(error))
-        else:
-            yield compare(
-                f"{what}, of the speed of reading",
-                fitting(rosenblatt.Perceptron, X, y),
-                reading,
-                options,
-                bar=0.95,
-                ours="Perceptron",
-                peer=f"bare C, X read {EPOCHS} times",
-                note=f"{EPOCHS * X.nbytes / 1e9:.2f} GB are read",
-            )
-        yield against_sklearn(what, X, y, options, times_faster)
+            return
+        loop = looping(part, labels)
+        updates = f"updates after {loop() / (EPOCHS * len(part)):.1%} of the rows"
+        yield compare(
+            f"{what}, of the speed of reading, {name}",
+            fitting(rosenblatt.Perceptron, part, labels) if fit else loop,
+            reading,
+            options,
+            bar=0.95,
+            ours="Perceptron" if fit else "the loop of Perceptron",
+            peer=f"bare C, X read {EPOCHS} times",
+            note=f"{EPOCHS * part.nbytes / 1e9:.2f} GB are read; {updates}",
+        )
 
 
 def shuffled(options: Options) -> Iterator[Row]:

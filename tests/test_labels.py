@@ -224,3 +224,16 @@ def test_the_table_of_the_notes_as_the_notes_print_it(tmp_path):
     assert angles.splitlines()[0].split("  ") == ["step", "cos(w, x)", "cos(w, u) after"]
     refused = call("trace", data, "--no-header", "--columns", "notes", "--to", "csv", code=2)
     assert "--columns is for tables, which are text, markdown and html; got --to csv" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.array([-128, 127], np.int8), np.array([2**64 - 1, 2**64 - 3], np.uint64), np.array([-(2**63), -(2**63) + 5])],
+    ids=lambda labels: labels.dtype.name,
+)
+def test_labels_at_the_ends_of_their_type(labels):
+    y = np.tile(labels, 10)
+    model = rb.Perceptron().fit(np.where(y == labels[0], 1.0, -1.0)[:, None], y)
+    np.testing.assert_array_equal(model.classes_, np.sort(labels))
+    assert model.classes_.dtype == labels.dtype
+    np.testing.assert_array_equal(model.predict([[1.0], [-1.0]]), labels)

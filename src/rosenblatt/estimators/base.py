@@ -675,8 +675,11 @@ def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         )
     if y.dtype.kind in "iu" and y.size and int(y.max()) - int(y.min()) < MANY_LABELS:
         lowest = y.min()  # for small integers counting is faster than sorting
-        present = np.bincount((y - lowest).astype(np.int64)) > 0
-        return np.flatnonzero(present).astype(y.dtype) + lowest, (np.cumsum(present) - 1)[y - lowest]
+        codes = y.astype(np.int64) - lowest.astype(np.int64)  # a difference of two int8 may need more bits
+        present = np.bincount(codes) > 0
+        if not present.all():
+            codes = (np.cumsum(present) - 1)[codes]
+        return np.flatnonzero(present).astype(y.dtype) + lowest, codes
     if y.dtype.kind not in "bU":
         from sklearn.utils.multiclass import check_classification_targets
 
