@@ -8,7 +8,7 @@ LARGE = 100.0
 """A larger value, and one that many times larger than usual, dominates the score."""
 
 SEEN = 200_000
-"""The number of values by which the usual one, and whether they are counts, is judged."""
+"""The number of values by which is judged whether they are counts."""
 
 SPARSE, FEW, MOST = 0.02, 1000, 10_000
 """Values are counts of words only if rows have at most this share of the features, of at least so many, and none is larger."""
@@ -21,16 +21,19 @@ def warning_of_large(table: Any, encoder: Any) -> str | None:
     values = table.rows.values
     if encoder.word_weights != "counts" or not values.size or _are_counts(table):
         return None
-    place = int(np.abs(values).argmax())
-    largest, usual = float(values[place]), float(np.median(np.abs(values[:SEEN])))
-    if abs(largest) <= LARGE * max(1.0, usual):
+    reach = np.zeros(table.shape[1])
+    np.maximum.at(reach, table.rows.indices, np.abs(values))
+    feature = int(reach.argmax())
+    largest, others = float(reach[feature]), np.delete(reach, feature)
+    usual = float(np.median(others[others > 0])) if others.any() else 1.0
+    if largest <= LARGE * max(1.0, usual):
         return None
     advice = "Give -a arow, which suffers less from it"
     if values.min() >= 0:
         advice = "Give --words log, which takes logarithms and scales each row, or -a arow, which suffers less from it"
     return (
-        f"feature {encoder.feature_name(int(table.rows.indices[place]))!r} has values of up to {largest:.3g}, where "
-        f"{usual:.3g} is usual, and large values dominate the score. {advice}; or leave the feature out of the file."
+        f"feature {encoder.feature_name(feature)!r} has values of up to {largest:.3g}, where those of others reach {usual:.3g}, "
+        f"and large values dominate the score. {advice}; or leave the feature out of the file."
     )
 
 

@@ -506,10 +506,10 @@ def _tidy_blanks(text: bytes) -> bytes:
 
 
 def _tidy_arff(text: bytes, skipped: int) -> bytes:
-    """Rows of ARFF as CSV: the preamble and comments become empty lines, quotes are double, and no blank follows a comma."""
+    """Rows of ARFF as CSV: preamble and comments become empty lines, quotes double, and commas between fields have no blanks."""
     lines = text.split(b"\n")
     lines[:skipped] = [b""] * skipped
     rows = b"\n".join(b"" if line.lstrip().startswith(b"%") else line for line in lines)
     if b"'" in rows and b'"' not in rows:
         rows = rows.replace(b"'", b'"')
-    return re.sub(rb"[ \t]*,[ \t]*", b",", rows)
+    return re.sub(rb'("[^"\n]*")|[ \t]*,[ \t]*', lambda found: found[1] or b",", rows)

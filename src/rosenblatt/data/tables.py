@@ -114,9 +114,7 @@ def plan(
         )
     for name, wanted in (types or {}).items():
         if str(name) not in chosen:
-            raise BadData(
-                f"Types are given to columns ({listed(list(kinds))}); got {name!r}. {did_you_mean(name, kinds)}"
-            )
+            raise BadData(f"Types must name columns ({listed(list(kinds))}); got {name!r}. {did_you_mean(name, kinds)}")
         kind, _, order = wanted.partition(":")
         if kind not in (*KINDS, "ignore") or order not in (("", *ORDERS) if kind == "date" else ("",)):
             raise BadData(
