@@ -713,3 +713,24 @@ def test_counts_of_words_are_recognised(tmp_path):
         assert ("look like counts of words. --words tfidf" in shown) == expected, name
     path = tmp_path / "counts.svm"
     assert "look like" not in call("train", path, "-m", tmp_path / "m", "-e", 1, "--words", "tfidf").stderr
+
+
+def test_columns_may_be_named_by_numbers_beside_the_label(tmp_path, model):
+    rows = [f"{n},{n % 3},{'yn'[n % 2]}" for n in range(60)]
+    facts = answer("train", table(tmp_path / "a.csv", rows, "1,2,label"), "-m", model, "-e", 1)
+    assert (facts["examples"], facts["classes"]) == (60, ["n", "y"])
+    facts = answer("train", table(tmp_path / "b.csv", ["1,2,y", *rows]), "-m", model, "-e", 1)
+    assert facts["examples"] == 61, "here y is a class"
+
+
+def test_a_model_worse_than_the_most_frequent_class_is_named(tmp_path, model):
+    rng = random.Random(0)
+    points = [(rng.gauss(0, 1), rng.gauss(0, 1)) for _ in range(2000)]
+    circle = table(
+        tmp_path / "a.csv", [f"{a},{b},{'in' if a * a + b * b < 0.9 else 'out'}" for a, b in points], "a,b,label"
+    )
+    arguments = ["train", circle, "-m", model, "-a", "perceptron", "--holdout", 0.2, "-e", 1]
+    assert "less than always predicting the most frequent class" in call(*arguments).stderr
+    facts = answer(*arguments)
+    assert facts["held_out_accuracy"] + 0.03 < facts["held_out_majority"] < 0.75
+    assert "frequent" not in call("train", simple(tmp_path / "b.csv"), "-m", model).stderr

@@ -564,6 +564,13 @@ class Session:
                 self.folds.append(right / total)
                 bar.update(fold + 1, folds)
 
+    def _majority(self, block: Block) -> float:
+        """The accuracy of the most frequent class on the examples set aside, counted by weight as theirs is."""
+        rows = self._rows(block, held=True)
+        weights = block.weights[rows] if block.weights.size else block.weights
+        counts = np.bincount(block.codes[rows], weights if weights.any() else None)
+        return float(counts.max() / counts.sum())
+
     def training_accuracy(self) -> float | None:
         """Accuracy of the saved model on the examples that it learned; None if they are not in memory."""
         model = getattr(self.estimator, "model_", None)
@@ -626,8 +633,23 @@ class Session:
             facts["weighted"] = history.weighted
             if self.whole is not None:
                 facts["held_out_examples"] = int(self._rows(self.whole, held=True).size)
+                facts["held_out_majority"] = None if self.regression else self._majority(self.whole)
             else:
                 facts["held_out_examples"] = None if history.weighted else int(history.done[best - 1].held_out)
         if (training := self.training_accuracy()) is not None:
             facts["training_accuracy"] = training
         return facts_of(facts, self.estimator.model_) if self.regression else facts
+
+
+def warning_of_majority(facts: dict[str, Any]) -> str | None:
+    """A warning about a model that is clearly right less often than the most frequent class."""
+    right, majority = facts.get("held_out_accuracy"), facts.get("held_out_majority")
+    if right is None or majority is None:
+        return None
+    error = math.sqrt(max(right, 0.01) * (1.0 - right) / facts["held_out_examples"])
+    if right + error >= majority:
+        return None
+    return (
+        f"{right:.1%} right on examples set aside is less than always predicting the most frequent class ({majority:.1%}). A sum "
+        "over the columns may not fit these classes; products of columns may: --interactions A*B."
+    )

@@ -160,6 +160,7 @@ def facts_of(facts: dict[str, Any], model: RealModel) -> dict[str, Any]:
     for mine, theirs in (("held_out_r2", "held_out_accuracy"), ("training_r2", "training_accuracy")):
         if theirs in facts:
             facts[mine] = facts.pop(theirs)
+    facts.pop("held_out_majority", None)
     for epoch in facts["epochs"]:
         for name in ("accuracy", "held_out_mistakes"):
             epoch.pop(name, None)

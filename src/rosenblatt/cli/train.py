@@ -159,7 +159,7 @@ def train(
     """
     from rosenblatt.cli._files import warn_of_bad_rows
     from rosenblatt.cli._latest import time_column
-    from rosenblatt.cli._session import AUTO, Session, learns_online
+    from rosenblatt.cli._session import AUTO, Session, learns_online, warning_of_majority
     from rosenblatt.cli._targets import ALGORITHM, epoch_lines, names_regressor, refuse, settings_of, shown
     from rosenblatt.data.sources import expand
     from rosenblatt.model_file.atomic import check_output
@@ -309,6 +309,8 @@ def train(
     if not quiet:
         warn_of_bad_rows(session.stream)
     facts = session.facts(model, seconds)
+    if not quiet and (message := warning_of_majority(facts)):
+        warn(message)
     evaluation = None
     if test is not None and session.history.stopped != "interrupted":
         evaluation = session.test(test, threads, on_bad_rows)

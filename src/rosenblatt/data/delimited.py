@@ -245,6 +245,11 @@ def _is_header(first: Sequence[str], columns: Sequence[Sequence[str]], kinds: Se
     """Whether the first row names the columns."""
     if first in ([str(c) for c in range(len(first))], [str(c + 1) for c in range(len(first))]) and len(first) > 1:
         return True
+    if len(set(first)) == len(first) and any(
+        cell.lower() in LABEL_NAMES and cell not in {value.strip() for value in column}
+        for cell, column in zip(first, columns)
+    ):
+        return True  # the names of other columns may be numbers
     if any(NUMBER.match(cell) for cell in first) or first == [""]:
         return False
     if len(set(first)) < len(first):  # repeated cells are values; they are names only above columns of numbers
