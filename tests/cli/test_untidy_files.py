@@ -572,6 +572,7 @@ def test_options_that_exist_are_advised(tmp_path, text):
         (["--interactions", "x*yy"], "got 'yy'. Did you mean 'y'?"),
         (["--types", "X=number"], "Types must name columns (x, y, color); got 'X'. Did you mean 'x'?"),
         (["--words", "tfidf"], "must have a column of words for tf-idf weights (--words tfidf); this one has none"),
+        (["--words", "counts"], "--words is for tables with a column of words; this one has none"),
         (["--ngrams", "2"], "must have a column of words for phrases (--ngrams)"),
         (["--char-ngrams", "3", "--words", "tfidf"], "sequences of characters (--char-ngrams) and tf-idf weights"),
     ],
