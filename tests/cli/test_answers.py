@@ -260,6 +260,18 @@ def test_kept_columns_have_the_types_and_texts_of_the_data(tmp_path):
     assert lines[1].split("\t")[:4] == ["000", str(rows[0][1]), f"{rows[0][2]:.3f}", f"text {rows[0][3]}"]
 
 
+def test_whole_numbers_of_json_lines_may_be_followed_by_fractions(tmp_path):
+    rows = [{"x": n if n < 8000 else n + 0.5, "label": "ab"[n % 2], "pad": "-" * 200} for n in range(10_000)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    call("train", tmp_path / "a.jsonl", "-m", tmp_path / "m", "-e", 1, "--types", "pad=ignore")
+    call("predict", tmp_path / "m", tmp_path / "a.jsonl", "--keep", "x", "-o", tmp_path / "a.parquet")
+    assert parquet.read_table(tmp_path / "a.parquet")["x"].to_pylist() == [row["x"] for row in rows]
+    call("train", tmp_path / "a.parquet", "-m", tmp_path / "m", "-e", 1, "--label", "label")
+    pd.DataFrame({"x": range(20), "label": ["a", "b"] * 10}).to_parquet(tmp_path / "b.parquet")
+    call("predict", tmp_path / "m", tmp_path / "b.parquet", "--keep", "x", "-o", tmp_path / "c.parquet")
+    assert str(parquet.read_schema(tmp_path / "c.parquet").field("x").type) == "int64"
+
+
 def test_a_kept_column_without_values_at_first_is_text(tmp_path):
     from rosenblatt.cli._outputs import columns_to
 

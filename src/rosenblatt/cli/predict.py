@@ -114,7 +114,7 @@ def predict(
         _files.warn_of_bad_rows(stream)
         return
     kind = answers.kind = kind_of(output, json, several=bool(kept))
-    answers.nested = kind == "jsonl" and not kept
+    answers.nested, answers.source = kind == "jsonl" and not kept, stream.format
     shown = output is not None and not quiet
     with columns_to(output, kind) as write, Bar("predicting", quiet=not shown) as bar:
         for batch, numbers in scored_batches(estimator, stream):
@@ -154,7 +154,7 @@ class _Answers:
         self.threshold, self.explain = threshold, explain
         from rosenblatt.cli._targets import is_regressor, refuse
 
-        self.nested, self.kind = False, ""
+        self.nested, self.kind, self.source = False, "", ""
         self.calibration = getattr(estimator, "calibration_", None)
         self.regression = is_regressor(estimator)
         if self.regression:
@@ -212,12 +212,22 @@ class _Answers:
         return {**made, **answers}
 
     def _typed(self, name: str, values: list[Any]) -> list[Any]:
-        """The texts of a column that the model reads as numbers, as numbers where the output has types."""
+        """A column that the model reads as numbers, as numbers where the output has types.
+
+        For Parquet they are floats, because a later row of a text may have a fraction; a column of Parquet keeps its type.
+        """
         encoder = self.estimator.encoder_
         number = (encoder.sources.get(name, encoder.label_kind if name == encoder.label else None)) == "number"
         if self.kind not in ("jsonl", "parquet") or not number or name in encoder.forms:
             return values
-        return [_number(value, whole=self.kind == "jsonl") if isinstance(value, str) else value for value in values]
+        if self.kind == "jsonl":
+            return [_number(value, whole=True) if isinstance(value, str) else value for value in values]
+        if self.source == "parquet":
+            return values
+        return [
+            _number(value, whole=False) if isinstance(value, str) else None if value is None else float(value)
+            for value in values
+        ]
 
     def _group(self, name: str, prefix: str, classes: list[Any], values: Any) -> dict[str, list[Any]]:
         if self.nested:
