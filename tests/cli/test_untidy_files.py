@@ -689,6 +689,8 @@ def test_a_feature_that_dominates_is_named(tmp_path, ending):
     assert f"feature {'9' if ending == 'svm' else 'f^9'!r} has values of up to 5.7e+17, where" in shown
     assert "Give --words log" in shown
     assert shown.index("dominate") < shown.index("before learning")
+    for learner in ("pocket-perceptron", "perceptron"):
+        assert call("train", path, *options, "-a", learner).stderr.count("dominate") == 1
     for advice in (["--words", "log"], ["-a", "arow"]):
         assert answer("train", path, *options, *advice)["held_out_accuracy"] > 0.8
     (tmp_path / f"b.{ending}").write_text("".join(f"{a} {bar} {b}:1 9:-{big}\n" for a, b, big in rows))

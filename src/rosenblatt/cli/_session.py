@@ -293,10 +293,12 @@ class Session:
                 bar.clear()
                 on_epoch(self.schedule, history)
 
+            looked = bool(history.epochs)
+
             def blocks() -> Iterator[Block]:
-                looked = False
+                nonlocal looked
                 for block in examples.blocks():
-                    if not (looked or history.epochs):
+                    if not looked:
                         looked = True
                         bar.clear()
                         self._look(block, model.classes)
