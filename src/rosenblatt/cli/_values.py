@@ -19,7 +19,11 @@ def warning_of_large(table: Any, encoder: Any) -> str | None:
     if encoder.family == "table":
         return _large_column(table, encoder)
     values = table.rows.values
-    if encoder.word_weights != "counts" or not values.size or _are_counts(table):
+    if (
+        encoder.word_weights != "counts"
+        or max(values.max(initial=0.0), -values.min(initial=0.0)) <= LARGE
+        or _are_counts(table)
+    ):
         return None
     reach = np.zeros(table.shape[1])
     np.maximum.at(reach, table.rows.indices, np.abs(values))
