@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, core, default_accuracy, files, machines, page, peers, proofs, scaling, sequences
+from . import commands, core, default_accuracy, files, machines, page, peers, probabilities, proofs, scaling, sequences
 from .harness import Options, Row, environment, show, write
 
 GROUPS = {
@@ -22,8 +22,8 @@ GROUPS = {
     "scaling": scaling.BENCHMARKS,
     "sequences": sequences.BENCHMARKS,
 }
-ACCURACY = "accuracy"
-"""The group of `default_accuracy`, whose results do not depend on the machine."""
+TABLES = {"accuracy": default_accuracy, "probabilities": probabilities}
+"""Groups whose results do not depend on the machine; they need the real data sets."""
 BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.items()}
 
 
@@ -37,7 +37,7 @@ def main() -> None:
         f"{group}\n" + "\n".join(f"  {name:24}{about(run)}" for name, run in parts.items())
         for group, parts in GROUPS.items()
     )
-    listing += f"\n{ACCURACY}\n  {about(default_accuracy)} It needs --data."
+    listing += "".join(f"\n{name}\n  {about(table)} It needs --data." for name, table in TABLES.items())
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,
@@ -62,21 +62,23 @@ def main() -> None:
         page.write()
         return
     everything = not chosen.names
-    accuracy = (everything and chosen.data is not None and not chosen.quick) or ACCURACY in chosen.names
-    chosen.names = [name for name in chosen.names if name != ACCURACY]
+    tables = [name for name in TABLES if name in chosen.names]
+    if everything and chosen.data is not None and not chosen.quick:
+        tables = list(TABLES)
+    chosen.names = [name for name in chosen.names if name not in TABLES]
     unknown = [name for name in chosen.names if name not in {**BENCHMARKS, **GROUPS}]
     if unknown:
-        names = ", ".join([*GROUPS, ACCURACY, *BENCHMARKS])
+        names = ", ".join([*GROUPS, *TABLES, *BENCHMARKS])
         parser.error(f"NAME must be page or one of {names}; got {', '.join(unknown)}")
-    if accuracy and chosen.data is None:
-        parser.error(f"{ACCURACY} needs the data sets; give their folder with --data")
+    if tables and chosen.data is None:
+        parser.error(f"{tables[0]} needs the data sets; give their folder with --data")
     if chosen.repeats < 1:
         parser.error(f"--repeats must be at least 1; got {chosen.repeats}")
 
-    if accuracy:
-        default_accuracy.run(chosen.data, default_accuracy.RESULTS)
-        if not (everything or chosen.names):
-            return
+    for name in tables:
+        TABLES[name].run(chosen.data, TABLES[name].RESULTS)
+    if tables and not (everything or chosen.names):
+        return
     options = Options(min(3, chosen.repeats) if chosen.quick else chosen.repeats, chosen.quick, chosen.data)
     console = Console()
     if options.quick:

@@ -143,6 +143,35 @@ class DefaultAccuracy(_Table):
         yield f"`{results['command']}` on {results['made'][:10]}, with {', '.join(versions)}."
 
 
+class ProbabilitiesTable(_Table):
+    """``{probabilities} all``: log loss and calibration error of probabilities before learning, beside VW."""
+
+    files = ("probabilities.json",)
+
+    def lines(self, results: dict[str, Any], about: str) -> Iterator[str]:
+        """One line for each data set and learner; the best of a set is bold."""
+        yield from _head("data", "learner", "log loss", "calibration error", "accuracy")
+        for row in results["rows"]:
+            least = {
+                name: min(one[name] for one in row["results"].values()) for name in ("log_loss", "calibration_error")
+            }
+            most = max(one["accuracy"] for one in row["results"].values())
+            for number, (learner, one) in enumerate(row["results"].items()):
+                data = f"{row['data']}, {row['examples']:,} examples" if not number else ""
+                cells = [
+                    _marked(f"{one['log_loss']:.4f}", f"{least['log_loss']:.4f}"),
+                    _marked(f"{one['calibration_error']:.4f}", f"{least['calibration_error']:.4f}"),
+                    _marked(f"{100 * one['accuracy']:.1f}", f"{100 * most:.1f}"),
+                ]
+                yield _row(data, learner, *cells)
+        yield ""
+        yield f"`{results['command']}` on {results['made'][:10]}, with vowpalwabbit {results['versions']['vowpalwabbit']}."
+
+
+def _marked(cell: str, best: str) -> str:
+    return f"**{cell}**" if cell == best else cell
+
+
 class FreundSchapire(_Table):
     """``{freund-schapire} vote``: test error on MNIST for each degree and number of epochs, with that of the paper."""
 
@@ -265,6 +294,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("mistake-rates", MistakeRates)
     app.add_directive("published", PublishedTable)
     app.add_directive("default-accuracy", DefaultAccuracy)
+    app.add_directive("probabilities", ProbabilitiesTable)
     app.add_directive("freund-schapire", FreundSchapire)
     app.add_directive("learners", Learners)
     app.add_directive("learner-reference", LearnerReference)

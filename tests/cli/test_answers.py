@@ -196,9 +196,89 @@ def test_reasons_of_a_table_have_its_names(folder, model):
     with pytest.raises(ValueError, match="votes"):
         rb.VotedPerceptron().fit([[0.0], [1.0]], [0, 1]).explain([1.0])
     lines = call("predict", folder / "a.model", folder / "test.csv", "--explain", 2).stdout.splitlines()
-    assert all(len(line.split("\t")[1].split("; ")) <= 2 for line in lines)
+    assert all(len(line.split("\t")[1].split("; ")) <= 4 for line in lines)
     first = model.explain(pd.read_csv(folder / "test.csv", keep_default_na=False).iloc[0].to_dict())
-    assert lines[0].split("\t")[1].startswith(first.features[0][0])
+    parts = lines[0].split("\t")[1].split("; ")
+    name, value, weight = first.features[0]
+    assert parts[0] == f"{name} {value:.4g} × {weight:+.4g} = {value * weight:+.4g}"
+    assert parts[2] == f"others {math.fsum(first.products[2:]):+.4g}"
+    assert parts[3] == f"bias {first.bias:+.4g}"
+
+
+@pytest.mark.parametrize("output", ["--json", "a.jsonl", "a.parquet"])
+def test_reasons_are_records_where_the_output_has_types(folder, model, tmp_path, output):
+    path = tmp_path / output
+    given = ["--json"] if output == "--json" else ["-o", path]
+    shown = call(
+        "predict", folder / "a.model", folder / "test.csv", "--explain", 2, "--keep", "customer_id,age", *given
+    )
+    if output == "a.parquet":
+        rows = parquet.read_table(path).to_pylist()
+    else:
+        rows = [json.loads(line) for line in (path.read_text() if path.exists() else shown.stdout).splitlines()]
+    frame = pd.read_csv(folder / "test.csv", keep_default_na=False)
+    for row, record in zip(rows[:20], frame.to_dict("records"), strict=False):
+        found = model.explain(record)
+        reasons = row["reasons"]
+        expected = found.to_json(2)
+        del expected["label"]
+        assert reasons == expected
+        products = [part["product"] for part in reasons["features"]]
+        assert math.fsum([reasons["bias"], *products, reasons["others"], *reasons["rounding"]]) == reasons["score"]
+        assert row["customer_id"] == record["customer_id"]
+        assert row["age"] == (float(record["age"]) if record["age"] else None)
+
+
+def test_features_of_tables_without_a_header_are_named_as_columns(tmp_path):
+    rng = random.Random(0)
+    rows = [(rng.gauss(0, 1), rng.choice(["red", "blue"]), rng.gauss(0, 1)) for _ in range(200)]
+    (tmp_path / "a.csv").write_text("".join(f"{a},{b},{c},{'ab'[a + c > 0]}\n" for a, b, c in rows))
+    (tmp_path / "a.svm").write_text("".join(f"{int(a + c > 0)} 3:{a} 7:{c}\n" for a, b, c in rows))
+    for file, name in (("a.csv", "column"), ("a.svm", "feature")):
+        call("train", tmp_path / file, "-m", tmp_path / "m")
+        line = call("predict", tmp_path / "m", tmp_path / file, "--explain", 1).stdout.split("\n")[0]
+        assert line.split("\t")[1].startswith(f"{name} ")
+
+
+def test_kept_columns_have_the_types_and_texts_of_the_data(tmp_path):
+    rng = random.Random(0)
+    rows = [(f"{n:03}", rng.randrange(90), rng.gauss(0, 1), rng.choice(["a", "b"])) for n in range(60)]
+    lines = [f"{n}, {age} , {x:.3f}, text {label} ,{label}" for n, age, x, label in rows]
+    lines[1] = "001,?,1.5,,a"
+    (tmp_path / "a.csv").write_text("\n".join(["id,age,x,place,label", *lines]) + "\n")
+    call("train", tmp_path / "a.csv", "-m", tmp_path / "m", "--types", "place=category")
+    keep = ["--keep", "id,age,x,place"]
+    call("predict", tmp_path / "m", tmp_path / "a.csv", *keep, "-o", tmp_path / "a.parquet")
+    table = parquet.read_table(tmp_path / "a.parquet")
+    assert [str(kind) for kind in table.schema.types[:4]] == ["string", "double", "double", "string"]
+    first = {"id": "000", "age": float(rows[0][1]), "x": round(rows[0][2], 3), "place": f"text {rows[0][3]}"}
+    assert {name: value for name, value in table.to_pylist()[0].items() if name in first} == first
+    assert table.to_pylist()[1]["age"] is None
+    shown = json.loads(call("predict", tmp_path / "m", tmp_path / "a.csv", *keep, "--json").stdout.split("\n")[0])
+    assert (shown["age"], type(shown["age"])) == (rows[0][1], int)
+    lines = call("predict", tmp_path / "m", tmp_path / "a.csv", *keep).stdout.split("\n")
+    assert lines[1].split("\t")[:4] == ["000", str(rows[0][1]), f"{rows[0][2]:.3f}", f"text {rows[0][3]}"]
+
+
+def test_whole_numbers_of_json_lines_may_be_followed_by_fractions(tmp_path):
+    rows = [{"x": n if n < 8000 else n + 0.5, "label": "ab"[n % 2], "pad": "-" * 200} for n in range(10_000)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    call("train", tmp_path / "a.jsonl", "-m", tmp_path / "m", "-e", 1, "--types", "pad=ignore")
+    call("predict", tmp_path / "m", tmp_path / "a.jsonl", "--keep", "x", "-o", tmp_path / "a.parquet")
+    assert parquet.read_table(tmp_path / "a.parquet")["x"].to_pylist() == [row["x"] for row in rows]
+    call("train", tmp_path / "a.parquet", "-m", tmp_path / "m", "-e", 1, "--label", "label")
+    pd.DataFrame({"x": range(20), "label": ["a", "b"] * 10}).to_parquet(tmp_path / "b.parquet")
+    call("predict", tmp_path / "m", tmp_path / "b.parquet", "--keep", "x", "-o", tmp_path / "c.parquet")
+    assert str(parquet.read_schema(tmp_path / "c.parquet").field("x").type) == "int64"
+
+
+def test_a_kept_column_without_values_at_first_is_text(tmp_path):
+    from rosenblatt.cli._outputs import columns_to
+
+    with columns_to(str(tmp_path / "a.parquet"), "parquet") as write:
+        write({"note": [None, None], "label": ["a", "b"]})
+        write({"note": ["x", None], "label": ["a", "b"]})
+    assert parquet.read_table(tmp_path / "a.parquet")["note"].to_pylist() == [None, None, "x", None]
 
 
 # ---- frames ----

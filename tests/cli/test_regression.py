@@ -95,7 +95,7 @@ def test_predictions_are_those_of_python_bit_for_bit(folder):
     assert str(found).startswith("prediction ")
     kept = call("predict", folder / "a.model", folder / "test.csv", "--keep", "id", "--explain", 1).stdout.splitlines()
     assert kept[0] == "id\tprediction\treasons"
-    assert re.fullmatch(r"h700\t[\d.]+\t[\w=]+ [+-][\d.e+]+", kept[1])
+    assert re.fullmatch(r"h700\t[\d.]+\t[\w=]+ [-\d.]+ × \S+ = \S+; others \S+; bias \S+", kept[1])
 
 
 @pytest.mark.parametrize(
@@ -215,3 +215,22 @@ def test_measures_of_errors():
     assert (course.mae, course.rmse) == (errors.mae, errors.rmse)
     assert course.r2 == pytest.approx(errors.r2)
     assert [count for count, _, _ in course.curve] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("options", [[], ["--epochs", 4], ["-a", "passive-aggressive", "--no-standardize"]], ids=str)
+def test_cross_validation_of_a_regression(tmp_path, options):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = 100 + 20 * X[:, 0] - 5 * X[:, 1] + rng.normal(size=400) * 10
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "price": y}).to_csv(tmp_path / "a.csv", index=False)
+    arguments = ["train", tmp_path / "a.csv", "-m", tmp_path / "m", "--regression", *options, "--cv", 4]
+    facts = answer(*arguments)
+    folds = facts["cross_validation"]["folds"]
+    best = 1 - 100 / (100 + 425)
+    assert len(folds) == 4
+    assert all(best - 0.15 < fold < best + 0.1 for fold in folds)
+    assert facts["cross_validation"]["mean"] == pytest.approx(np.mean(folds))
+    if not options:
+        shown = call(*arguments, "--report", tmp_path / "a.html").stdout
+        assert f"4 parts    R² {np.mean(folds):.4f} ± {np.std(folds):.4f}, each part by a model" in shown
+        assert "4 parts" in (tmp_path / "a.html").read_text()

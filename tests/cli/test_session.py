@@ -1,14 +1,18 @@
-"""A whole session on an untidy file of customers, as a newcomer would go through it, from `train` to the reasons.
+"""Whole sessions on untidy files, as a newcomer would go through them, from `train` to the reasons.
 
-The file is written here in the manner of the well-known Telco churn file: an identifier, blank totals of new customers, amounts
-with a dollar sign, percentages, dates, yes and no, a note in words, two broken lines, and a fifth of the customers who left.
+The first file is public: the passengers of the Titanic (OpenML 40945), an ARFF file that is part of scikit-learn. The other one
+is written here in the manner of the well-known Telco churn file: an identifier, blank totals of new customers, amounts with a
+dollar sign, percentages, dates, yes and no, a note in words, two broken lines, and a fifth of the customers who left.
 """
 
 import csv
+import gzip
+import importlib.util
 import json
 import math
 import random
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +20,72 @@ import pytest
 
 import rosenblatt as rb
 from tests.cli.helpers import answer, call
+
+
+@pytest.fixture
+def passengers(tmp_path):
+    """The passengers of the Titanic, in halves: some to learn from, and others."""
+    package = Path(importlib.util.find_spec("sklearn").origin).parent
+    (path,) = (package / "datasets" / "tests" / "data" / "openml" / "id_40945").glob("data*.arff.gz")
+    preamble, mark, rows = gzip.decompress(path.read_bytes()).decode().partition("@data\n")
+    lines = [line for line in rows.splitlines() if line and not line.startswith("%")]
+    random.Random(0).shuffle(lines)
+    for name, part in (("old", lines[:900]), ("new", lines[900:])):
+        (tmp_path / f"{name}.arff").write_text(preamble + mark + "\n".join(part) + "\n")
+    return tmp_path
+
+
+def test_a_session_with_a_public_file(passengers, monkeypatch):
+    monkeypatch.chdir(passengers)
+
+    # Fourteen columns: numbers, categories, names in words, and many missing values, written as question marks.
+    shown = call("train", "old.arff", "-m", "a.model", "--label", "survived")
+    table = {line.split("  ")[0]: " ".join(line.split()) for line in shown.stderr.splitlines()}
+    for column, said in (
+        ("pclass", "number"), ("survived", "the label"), ("name", "one feature per word"), ("sex", "one feature per value"),
+        ("home.dest", "words"), ("fare", "scaled to mean 0 and deviation 1"),
+    ):  # fmt: skip
+        assert said in table[column], column
+    missing = {name: float(table[name].split("%")[0].split()[-1]) for name in ("age", "cabin", "boat", "body")}
+    assert missing == pytest.approx({"age": 20.1, "cabin": 77.5, "boat": 62.9, "body": 90.8}, abs=8)
+
+    # It is too good to be true, and the reasons say why: the lifeboat is known for those who were saved.
+    facts = answer("evaluate", "a.model", "new.arff")
+    assert facts["accuracy"] > 0.93
+    lines = call("predict", "a.model", "new.arff", "--explain", 1, "--json").stdout.splitlines()
+    strongest = [json.loads(line)["reasons"]["features"][0]["name"] for line in lines]
+    assert sum(name.startswith("boat") for name in strongest) > 100
+
+    # Without what was known only afterwards.
+    shown = call(
+        "train", "old.arff", "-m", "b.model", "--label", "survived", "--types", "boat=ignore,body=ignore", "--cv", 3
+    )
+    assert "boat       -" in shown.stderr
+    assert "left out, as its type says" in shown.stderr
+    facts = answer("evaluate", "b.model", "new.arff")
+    assert facts["majority"] + 0.1 < facts["accuracy"] < 0.9
+    assert facts["roc_auc"] > 0.8
+    assert facts["log_loss"] < 0.55
+
+    # Names and fares come back as in the file, with the reasons as records.
+    call("predict", "b.model", "new.arff", "--keep", "name,fare,age", "-p", "--explain", 3, "-o", "new.parquet")
+    found = pd.read_parquet("new.parquet")
+    assert found["name"].str.contains(", ").all()
+    assert found["fare"].dtype == found["age"].dtype == float
+    assert 0.1 < found["age"].isna().mean() < 0.3
+    women = found["reasons"].map(lambda reasons: any(part["name"] == "sex=female" for part in reasons["features"]))
+    assert (found["label"][women] == "1").mean() > 0.6 > (found["label"] == "1").mean()
+
+    # In Python the same model takes records, and explains a score to the last bit.
+    model = rb.load("b.model")
+    record = {"name": "Baker, Miss. Ann", "sex": "female", "age": 20.0, "pclass": 1, "fare": 80.0, "embarked": "S",
+              "sibsp": 0, "parch": 0, "ticket": "1", "cabin": None, "home.dest": None}  # fmt: skip
+    assert model.predict_one(record) == "1"
+    assert model.predict_proba_one(record)["1"] > 0.7
+    reasons = model.explain(record)
+    assert {"sex=female", "pclass"} <= {name for name, value, weight in reasons.features[:6] if value * weight > 0}
+    assert math.fsum([reasons.bias, *reasons.products, *reasons.rounding]) == reasons.score
+
 
 HEADER = ["customerID", "gender", "SeniorCitizen", "since", "Contract", "MonthlyCharges", "TotalCharges", "discount", "note",
           "country", "Churn"]  # fmt: skip
@@ -69,9 +139,9 @@ def test_a_session(folder, monkeypatch):
     assert "2 bad rows were left out" in shown.stderr
     table = {line.split("  ")[0]: " ".join(line.split()) for line in shown.stderr.splitlines()}
     for column, said in (
-        ("customerID", "left out: is an identifier"), ("gender", "category"), ("SeniorCitizen", "number"),
+        ("customerID", "left out: an identifier"), ("gender", "category"), ("SeniorCitizen", "number"),
         ("since", "year, month, day, weekday; written day-month-year"), ("Contract", "one feature per value"),
-        ("MonthlyCharges", "number $"), ("TotalCharges", "written as 1,234.5"), ("discount", "number"),
+        ("MonthlyCharges", "number $"), ("TotalCharges", "written as $"), ("discount", "number"),
         ("note", "one feature per word"),
         ("Churn", "the label"),
     ):  # fmt: skip
@@ -135,7 +205,7 @@ def test_a_session(folder, monkeypatch):
         "Bad rows",
         "4 parts",
         "customerID",
-        "left out: is an identifier",
+        "left out: an identifier",
         "<h3>Wrong: example",
         "reliability",
         "predicted from here on",

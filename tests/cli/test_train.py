@@ -591,3 +591,31 @@ def test_balanced_weights_ignore_rows_without_a_label(tmp_path):
     models = [rb.load(tmp_path / name) for name in ("labelled", "blank")]
     assert np.array_equal(models[0].coef_, models[1].coef_)
     assert models[0].loss_per_epoch_.tolist() == models[1].loss_per_epoch_.tolist()
+
+
+def test_the_pocket_is_judged_on_the_examples_set_aside(tmp_path):
+    rng = random.Random(0)
+    rows = [[rng.gauss(0, 1) for _ in range(6)] for _ in range(300)]
+    lines = [",".join([*(f"{x:.4f}" for x in row), "ab"[sum(row[:3]) + rng.gauss(0, 1.5) > 0]]) for row in rows]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    facts = answer("train", tmp_path / "a.csv", "-m", tmp_path / "m", "-a", "pocket", "--holdout", 0.3, "-e", 12)
+    from rosenblatt.cli._files import load_model, open_data
+    from rosenblatt.training.evaluation import evaluate_stream
+    from rosenblatt.training.schedule import held_out
+
+    model = load_model(tmp_path / "m")
+    stream = open_data([str(tmp_path / "a.csv")], model, labelled=True)
+    found = evaluate_stream(model, stream, chosen=lambda first, count: held_out(first, count, 0.3, 0))
+    assert found.examples == facts["held_out_examples"]
+    assert found.accuracy == pytest.approx(facts["held_out_accuracy"])
+    assert facts["best_epoch"] == 12
+
+
+def test_the_help_names_the_default_learner():
+    for command, default in (
+        ("train", "passive-aggressive with averaged weights"),
+        ("stream", "arow"),
+        ("trace", "perceptron"),
+    ):
+        shown = " ".join(call(command, "--help").stdout.split())
+        assert f"Default: {default}" in shown.replace("passive- aggressive", "passive-aggressive"), command

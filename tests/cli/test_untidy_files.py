@@ -531,3 +531,209 @@ def test_unseen_categories_are_reported(tmp_path, model):
     assert answer("evaluate", model, other)["unseen"] == {"colour": {"pink": 2, "grey": 1}}
     assert "no effect" not in call("predict", model, other, "-q").stderr
     assert "no effect" not in call("predict", model, tmp_path / "a.csv").stderr
+
+
+# ---- what a message says ----
+
+
+@pytest.fixture(scope="module")
+def colours(tmp_path_factory):
+    """A table with a header, and a model of it."""
+    place, rng = tmp_path_factory.mktemp("colours"), random.Random(0)
+    rows = [(rng.gauss(3, 1), rng.randint(0, 5), rng.choice(["red", "blue"])) for _ in range(200)]
+    text = "".join(f"{a:.1f},{b},{c}\n" for a, b, c in rows)
+    (place / "a.csv").write_text(f"x,y,color\n{text}")
+    (place / "a.tsv").write_text(f"x,y,color\n{text}".replace(",", "\t"))
+    half = text.index("\n", len(text) // 2) + 1
+    (place / "end.csv").write_text(f'x,y,color\n{text}1,2,"red\n')
+    (place / "middle.csv").write_text(f'x,y,color\n{text[:half]}1,"2,red\n{text[half:]}')
+    call("train", place / "a.csv", "-m", place / "m", "--label", "color", "-e", 1)
+    return place
+
+
+@pytest.mark.parametrize("rows", ["1.2,0,red\n", "1.2,0,red\n1.3,1,blue\n"])
+def test_rows_without_the_header_of_the_model(colours, rows):
+    error = call("predict", colours / "m", "-", stdin=rows, code=2).stderr
+    assert "names of its columns (x, y)" in error
+    assert "'1.2,0,red'. Write the names above the rows." in error
+
+
+@pytest.mark.parametrize("text", ["1.2,0,red\n", "a,b,b\n1,2,x\n"])
+def test_options_that_exist_are_advised(tmp_path, text):
+    (tmp_path / "a.csv").write_text(text)
+    error = call("train", tmp_path / "a.csv", "-m", tmp_path / "m", "--header", code=2).stderr
+    assert "--no-header (header=False in Python)" in error
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--weight", "Y"], "got 'Y'. Did you mean 'y'?"),
+        (["--interactions", "x*yy"], "got 'yy'. Did you mean 'y'?"),
+        (["--types", "X=number"], "Types must name columns (x, y, color); got 'X'. Did you mean 'x'?"),
+        (["--words", "tfidf"], "must have a column of words for tf-idf weights (--words tfidf); this one has none"),
+        (["--words", "counts"], "--words is for tables with a column of words; this one has none"),
+        (["--ngrams", "2"], "must have a column of words for phrases (--ngrams)"),
+        (["--char-ngrams", "3", "--words", "tfidf"], "sequences of characters (--char-ngrams) and tf-idf weights"),
+    ],
+)
+def test_names_and_options_that_do_not_fit_the_table(colours, options, message):
+    for command in (["train", colours / "a.csv", "-m", colours / "x"], ["stream", colours / "a.csv"]):
+        assert message in call(*command, "--label", "color", *options, code=2).stderr
+
+
+def test_files_of_two_formats(colours):
+    error = call("train", colours / "a.csv", colours / "a.tsv", "-m", colours / "x", "--label", "color", code=2).stderr
+    assert "the first is csv, this one is tsv. Convert it, or train on the files of one format first" in error
+    call("train", colours / "a.csv", "-m", colours / "two", "--label", "color", "-e", 1)
+    facts = answer("train", colours / "a.tsv", "-m", colours / "two", "--resume")
+    assert facts["examples"] == 200
+    shown = answer_of("inspect", colours / "two")
+    assert (shown["examples"], len(shown["trained on"])) == (400, 2)
+
+
+def answer_of(*arguments):
+    """The output of a command that has --json, and no --quiet."""
+    return json.loads(call(*arguments, "--json").stdout)
+
+
+@pytest.mark.parametrize(("name", "line"), [("end", 202), ("middle", None)])
+def test_a_quote_that_is_not_closed_is_a_bad_row(colours, name, line):
+    path, options = colours / f"{name}.csv", ["-m", colours / "x", "--label", "color", "-e", 1]
+    assert "A quote must be closed" in call("train", path, *options, code=2).stderr
+    shown = call("train", path, *options, "--on-bad-rows", "skip")
+    assert f"1 bad row was left out; the first: {path}, line {line or ''}" in shown.stderr
+    assert "A quote must be closed" in shown.stderr
+    assert "examples   200" in shown.stdout
+
+
+def test_many_numbers_as_labels(tmp_path):
+    rng = random.Random(0)
+    for name, most in (("all", 1_000_000), ("some", 300)):
+        lines = [f"{rng.random()},{rng.randint(0, most)}" for _ in range(1000)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["x,amount", *lines]) + "\n")
+    error = call("train", tmp_path / "all.csv", "-m", tmp_path / "m", code=2).stderr
+    assert "If it is a quantity to predict, give --regression; else name its column with --label." in error
+    shown = call("train", tmp_path / "some.csv", "-m", tmp_path / "m").stderr
+    assert shown.index("few examples of each may be seen") < shown.index("before learning"), "before the first epoch"
+
+
+def test_too_few_examples_are_refused_before_training(tmp_path):
+    for rows, message in (
+        ("1,2,a\n", "the labels must have at least 2 classes; got only 'a'"),
+        ("1,2,\n3,4,\n", "there is no labelled example to learn from"),
+    ):
+        (tmp_path / "a.csv").write_text(f"x,y,label\n{rows}")
+        error = call("train", tmp_path / "a.csv", "-m", tmp_path / "m", code=2).stderr
+        assert message in error
+        assert "before learning" not in error
+        assert "nan" not in error
+    (tmp_path / "a.csv").write_text("x,price\n1,2.5\n")
+    error = call("train", tmp_path / "a.csv", "-m", tmp_path / "m", "--regression", code=2).stderr
+    assert "all 1 labelled examples would be set aside" in error or "no labelled" in error
+
+
+def test_the_table_of_labels_and_of_columns_left_out(tmp_path):
+    lines = [f"A-{n},{n}%,{n % 7},{'none' if n % 3 else 'NA'}" for n in range(100)]
+    (tmp_path / "a.csv").write_text("\n".join(["user_id,share,x,label", *lines]) + "\n")
+    shown = call("train", tmp_path / "a.csv", "-m", tmp_path / "m", "-e", 1).stderr
+    rows = {line.split()[0]: " ".join(line.split()[1:]) for line in shown.splitlines() if line.strip()}
+    assert rows["label"] == "label NA - the label", "these labels are not missing"
+    assert rows["user_id"] == "- A-0 - left out: an identifier"
+    assert rows["share"].endswith("written as 0%")
+    assert "--types user_id=category" in shown
+    call("train", tmp_path / "a.csv", "-m", tmp_path / "m", "-e", 1, "--types", "user_id=category")
+    (tmp_path / "a.jsonl").write_text("".join(f'{{"x": {n}, "topics": {"[]" if n % 3 else ["a"]}}}\n'.replace("'", '"')
+                                              for n in range(60)))  # fmt: skip
+    shown = call("train", tmp_path / "a.jsonl", "-m", tmp_path / "m", "--multilabel", "--label", "topics").stderr
+    row = next(line for line in shown.splitlines() if line.startswith("topics"))
+    assert row.split()[-3:] == ["-", "the", "label"]
+
+
+def test_the_count_of_examples_set_aside_is_no_weight(tmp_path):
+    rng = random.Random(0)
+    lines = [f"{x},{'spam' if x + rng.gauss(0, 0.2) > 0.8 else 'ham'}" for x in (rng.random() for _ in range(300))]
+    (tmp_path / "a.csv").write_text("\n".join(["x,label", *lines]) + "\n")
+    arguments = ["train", tmp_path / "a.csv", "-m", tmp_path / "m"]
+    plain, weighted = answer(*arguments), answer(*arguments, "--set", "class_weight=spam:5")
+    assert weighted["held_out_examples"] == plain["held_out_examples"] == plain["epochs"][0]["held_out"]
+    assert weighted["epochs"][0]["held_out"] > plain["held_out_examples"]
+    assert (plain["weighted"], weighted["weighted"]) == (False, True)
+    shown = call(*arguments, "--set", "class_weight=spam:5").stdout
+    assert f"right on {plain['held_out_examples']} examples set aside" in shown
+    assert not {"lucky", "readout_accuracy"} & set(plain["epochs"][0])
+
+
+def test_unknown_labels_that_resemble_classes(tmp_path):
+    (tmp_path / "a.csv").write_text("x,label\n" + "1,<=50K\n-1,>50K\n" * 20)
+    (tmp_path / "b.csv").write_text("x,label\n" + "1,<=50K.\n-1,>50K.\n" * 20)
+    (tmp_path / "c.csv").write_text("x,label\n1,<=50K\n-1,rich\n")
+    call("train", tmp_path / "a.csv", "-m", tmp_path / "m", "-e", 1)
+    shown = call("evaluate", tmp_path / "m", tmp_path / "b.csv").stderr
+    assert "the labels '<=50K.', '>50K.' are not classes of the model ('<=50K', '>50K')" in shown
+    assert "one of them counts as a mistake. Does '<=50K.' mean '<=50K'? Then correct the labels." in shown
+    shown = call("evaluate", tmp_path / "m", tmp_path / "c.csv").stderr
+    assert "the label 'rich' is not a class of the model" in shown
+    assert "Does" not in shown
+
+
+@pytest.mark.parametrize("ending", ["svm", "vw"])
+def test_a_feature_that_dominates_is_named(tmp_path, ending):
+    rng = random.Random(0)
+    rows = [(rng.choice([0, 1]), rng.choice([3, 5]), rng.randint(10**16, 57 * 10**16)) for _ in range(400)]
+    bar = "|f" if ending == "vw" else ""
+    rows = [(label if rng.random() < 0.9 else 1 - label, label * 2 + 3, big) for label, _, big in rows]
+    (tmp_path / f"a.{ending}").write_text("".join(f"{a} {bar} {b}:1 9:{big}\n" for a, b, big in rows))
+    path, options = tmp_path / f"a.{ending}", ["-m", tmp_path / "m"]
+    shown = call("train", path, *options).stderr
+    assert f"feature {'9' if ending == 'svm' else 'f^9'!r} has values of up to 5.7e+17, where" in shown
+    assert "Give --words log" in shown
+    assert shown.index("dominate") < shown.index("before learning")
+    for learner in ("pocket-perceptron", "perceptron"):
+        assert call("train", path, *options, "-a", learner).stderr.count("dominate") == 1
+    for advice in (["--words", "log"], ["-a", "arow"]):
+        assert answer("train", path, *options, *advice)["held_out_accuracy"] > 0.8
+    (tmp_path / f"b.{ending}").write_text("".join(f"{a} {bar} {b}:1 9:-{big}\n" for a, b, big in rows))
+    shown = call("train", tmp_path / f"b.{ending}", *options).stderr
+    assert "Give -a arow" in shown, "a logarithm does not shorten negative values"
+
+
+def test_counts_of_words_are_recognised(tmp_path):
+    rng = random.Random(0)
+
+    def text(values):
+        rows = (sorted(rng.sample(range(3000), 12)) for _ in range(200))
+        return "".join(f"{rng.choice([0, 1])} {' '.join(f'{n}:{rng.choice(values)}' for n in row)}\n" for row in rows)
+
+    for name, values, expected in (
+        ("counts", [1, 1, 1, 2, 7], True),
+        ("flags", [1], False),
+        ("fractions", [0.5, 1, 2], False),
+        ("signs", [-1, 1, 2], False),
+    ):
+        (tmp_path / f"{name}.svm").write_text(text(values))
+        shown = call("train", tmp_path / f"{name}.svm", "-m", tmp_path / "m", "-e", 1).stderr
+        assert ("look like counts of words. --words tfidf" in shown) == expected, name
+    path = tmp_path / "counts.svm"
+    assert "look like" not in call("train", path, "-m", tmp_path / "m", "-e", 1, "--words", "tfidf").stderr
+
+
+def test_columns_may_be_named_by_numbers_beside_the_label(tmp_path, model):
+    rows = [f"{n},{n % 3},{'yn'[n % 2]}" for n in range(60)]
+    facts = answer("train", table(tmp_path / "a.csv", rows, "1,2,label"), "-m", model, "-e", 1)
+    assert (facts["examples"], facts["classes"]) == (60, ["n", "y"])
+    facts = answer("train", table(tmp_path / "b.csv", ["1,2,y", *rows]), "-m", model, "-e", 1)
+    assert facts["examples"] == 61, "here y is a class"
+
+
+def test_a_model_worse_than_the_most_frequent_class_is_named(tmp_path, model):
+    rng = random.Random(0)
+    points = [(rng.gauss(0, 1), rng.gauss(0, 1)) for _ in range(2000)]
+    circle = table(
+        tmp_path / "a.csv", [f"{a},{b},{'in' if a * a + b * b < 0.9 else 'out'}" for a, b in points], "a,b,label"
+    )
+    arguments = ["train", circle, "-m", model, "-a", "perceptron", "--holdout", 0.2, "-e", 1]
+    assert "less than always predicting the most frequent class" in call(*arguments).stderr
+    facts = answer(*arguments)
+    assert facts["held_out_accuracy"] + 0.03 < facts["held_out_majority"] < 0.75
+    assert "frequent" not in call("train", simple(tmp_path / "b.csv"), "-m", model).stderr

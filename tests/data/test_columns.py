@@ -211,7 +211,7 @@ def test_the_table_of_columns(path):
     assert cells[0] == ["column", "kind", "example", "missing", "use"]
     assert cells[1:] == [
         ["when", "date", "2024-03-01 09:30", "25.0%", "year, month, day, weekday, hour; written year-month-day"],
-        ["price", "number", "$1,200.50", "25.0%", "scaled to mean 0 and deviation 1; written as 1,234.5"],
+        ["price", "number", "$1,200.50", "25.0%", "scaled to mean 0 and deviation 1; written as $1,200.50"],
         ["share", "-", "10%", "-", "left out, as its type says"],
         ["colour", "category", "red", "-", "one feature per value"],
         ["label", "label", "yes", "-", "the label"],

@@ -126,6 +126,7 @@ def test_an_id_is_found_and_explained(page):
     page.click("#search button")
     page.locator("#found button").click()
     page.locator("#reasons .bar", has_text="words=free = 1").wait_for()
+    page.locator("#reasons .bar", has_text="bias").wait_for()
     assert "label: spam" in page.locator("#reasons").inner_text()
     page.fill("#features", "{")
     page.click("#ask button")

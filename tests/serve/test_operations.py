@@ -391,8 +391,12 @@ def test_scores_are_those_of_the_model(tmp_path, algorithm, labels):
             number = list(model.classes_).index(answer["prediction"])
             bias = model.intercept_[0 if len(labels) == 2 else number] * (-1 if len(labels) == 2 and number == 0 else 1)
             assert sum(reason["part"] for reason in answer["reasons"]) + bias == pytest.approx(order[0][1])
+            assert answer["bias"] == pytest.approx(bias)
+            assert all(reason["part"] == reason["value"] * reason["weight"] for reason in answer["reasons"])
+            assert {reason["value"] for reason in answer["reasons"]} <= set(x.values())
         else:
             assert answer["reasons"] is None
+            assert "bias" not in answer
 
 
 def test_killing_leader_standby_and_database_loses_nothing(postgres):

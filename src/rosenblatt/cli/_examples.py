@@ -46,7 +46,7 @@ def class_factors(weights: Mapping[Any, float], classes: Sequence[Any], complete
     by_text = {str(name): float(weight) for name, weight in weights.items()}
     strange = [name for name in by_text if name not in map(str, classes)]
     if strange and complete:
-        from rosenblatt.data.tables import did_you_mean
+        from rosenblatt.data.errors import did_you_mean
 
         raise Usage(
             f"class_weight must name classes ({', '.join(map(str, classes[:10]))}); got {strange[0]!r}. "
@@ -182,9 +182,12 @@ class Examples:
         refuse_fractions(labels)
         if len(labels) > max(100, examples / 2):
             shown = str(labels[0]) if len(str(labels[0])) <= 40 else str(labels[0])[:39] + "…"
+            number = (
+                "If it is a quantity to predict, give --regression; else name" if type(labels[0]) is int else "Name"
+            )
             raise Usage(
                 f"The label should have few different values; got {len(labels):,} of them in {examples:,} examples, such as "
-                f"{shown!r}. Name its column with --label."
+                f"{shown if type(labels[0]) is int else repr(shown)}. {number} its column with --label."
             )
 
     def _add_new(self, sort: bool) -> None:

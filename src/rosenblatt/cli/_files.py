@@ -39,6 +39,11 @@ def open_stream(paths: Sequence[str], **options: Any) -> Any:
     from rosenblatt.data import open_stream
 
     stream = open_stream(paths, **options)
+    encoder, words = stream.encoder, options.get("word_weights")
+    if words is not None and encoder.family == "table" and "words" not in encoder.columns.values():
+        raise Usage(
+            f"--words is for tables with a column of words; this one has none, got --words {words}. Leave it out."
+        )
     if stream.format not in ("svmlight", "vw"):
         _imports.arrow_without_pandas()
     return stream

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from rosenblatt.cli._errors import Usage
 from rosenblatt.cli._files import open_stream
 from rosenblatt.data.dates import date_form, times
-from rosenblatt.data.tables import MISSING, NUMBER, did_you_mean
+from rosenblatt.data.errors import did_you_mean
+from rosenblatt.data.tables import MISSING, NUMBER
 
 
 def time_column(split: str) -> str:

@@ -32,6 +32,9 @@ def command(name: str | None = None, **attributes: Any) -> Callable[[Callable[..
 ALGORITHM, SETTINGS = "passive-aggressive", {"readout": "average"}
 """The learner of `train` if none is named, and its settings."""
 
+STREAMING = "arow"
+"""The learner of `stream` if none is named: of those tried it makes the fewest mistakes before learning on most data."""
+
 
 def _algorithms(incomplete: str) -> list[str]:
     return [name for name in names() if name.startswith(incomplete)]
@@ -50,14 +53,19 @@ data_files = click.argument(
     "is standard input.",
 )
 model_file = click.argument("model", type=FILE, metavar="MODEL", help="A model file.")
-algorithm = click.option(
-    "--algorithm",
-    "-a",
-    metavar="NAME",
-    shell_complete=lambda context, parameter, incomplete: _algorithms(incomplete),
-    help=f"The learner: {', '.join(names())}. A unique beginning of the name is enough. In train, auto compares "
-    "all on a part of the data and takes the best.",
-)
+
+
+def algorithm(default: str) -> Callable[[Any], Any]:
+    """The option --algorithm, whose help says what the default is."""
+    return click.option(
+        "--algorithm",
+        "-a",
+        metavar="NAME",
+        shell_complete=lambda context, parameter, incomplete: _algorithms(incomplete),
+        help=f"The learner: {', '.join(names())}. A unique beginning of the name is enough. Default: {default}.",
+    )
+
+
 regression = click.option(
     "--regression",
     is_flag=True,

@@ -80,6 +80,11 @@ def _parquet(path: str) -> Iterator[Any]:
 
         def write(columns: Columns) -> None:
             table = pa.table(columns)
+            if not made and any(map(pa.types.is_null, table.schema.types)):  # no value so far, so the type is not known
+                known = [
+                    field.with_type(pa.string()) if pa.types.is_null(field.type) else field for field in table.schema
+                ]
+                table = table.cast(pa.schema(known))
             if not made:
                 made.append(parquet.ParquetWriter(draft, table.schema))
             made[0].write_table(table.cast(made[0].schema))

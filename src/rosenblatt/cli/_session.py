@@ -6,17 +6,19 @@ import datetime as dt
 import math
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
-from rosenblatt.cli._errors import Failure, Usage
-from rosenblatt.cli._examples import MEMORY, Examples, Interrupt
+from rosenblatt.cli._errors import Failure, Usage, warn
+from rosenblatt.cli._examples import MANY, MEMORY, Examples, Interrupt
 from rosenblatt.cli._files import load_model, open_data, open_stream, save_model
 from rosenblatt.cli._options import given_text_options, parsed_class_weight, parsed_classes
 from rosenblatt.cli._targets import TargetExamples, choose_covariance, facts_of, is_regressor
+from rosenblatt.cli._values import hint_of_counts, warning_of_large
 from rosenblatt.estimators.parameters import declarations
 from rosenblatt.estimators.runs import Run
 from rosenblatt.learners import find
@@ -291,14 +293,25 @@ class Session:
                 bar.clear()
                 on_epoch(self.schedule, history)
 
+            looked = bool(history.epochs)
+
+            def blocks() -> Iterator[Block]:
+                nonlocal looked
+                for block in examples.blocks():
+                    if not looked:
+                        looked = True
+                        bar.clear()
+                        self._look(block, model.classes)
+                    yield block
+
             if not self.online:
                 bar.title = "reading"
                 interrupt.abort_message = "interrupted while reading, before training began. No model was written."
-                self._check_classes(model.classes, int((next(iter(examples.blocks())).codes >= 0).sum()))
+                next(blocks())
                 interrupt.abort_message = ""
             if linear:
                 run = Run(
-                    estimator, examples.blocks, self.schedule, can_repeat=lambda: not examples.read_once,
+                    estimator, blocks, self.schedule, can_repeat=lambda: not examples.read_once,
                     on_piece=on_piece if self.online else None, on_epoch=after_epoch,
                     held_out=self.held if self.late is not None else None,
                 )  # fmt: skip
@@ -498,6 +511,27 @@ class Session:
             last = self.history.done[-1]
             last.held_out, last.held_out_mistakes = held.size, int((guesses != y_held).sum())
 
+    def _look(self, block: Block, classes: list[Any]) -> None:
+        """Look at the first examples before they are learned."""
+        if block.whole:
+            self._check_classes(classes, int(block.labelled.sum()))
+            if not self._rows(block, held=False).size:
+                raise Usage(
+                    f"{', '.join(self.data)}: all {int(block.labelled.sum())} labelled examples would be set aside. Give more, "
+                    "or set none aside: --epochs 10."
+                )
+        if len(classes) > MANY and not self.quiet:
+            warn(
+                f"the label has {len(classes):,} classes, and few examples of each may be seen. If it is a quantity, give "
+                "--regression; if it is the wrong column, name another with --label."
+            )
+        if not self.quiet:
+            encoder = self.stream.encoder
+            if message := warning_of_large(block.table, encoder):
+                warn(message)
+            if (hint := hint_of_counts(block.table, encoder)) and not self.resumed:
+                click.echo(hint, err=True)
+
     def _check_classes(self, classes: list[Any], examples: int) -> None:
         names = ", ".join(self.data)
         if examples == 0:
@@ -532,18 +566,12 @@ class Session:
                 self.folds.append(right / total)
                 bar.update(fold + 1, folds)
 
-    def largest_number(self) -> tuple[str, float]:
-        """The number column with the largest absolute value, and this value; 0 if they are standardised."""
-        encoder = self.stream.encoder
-        if self.whole is None or not encoder.number_columns or encoder.moments is not None:
-            return "", 0.0
-        rows = self.whole.table.rows
-        values = np.abs(rows.values if self.whole.table.sparse else rows)
-        if not values.size:
-            return "", 0.0
-        place = int(values.argmax())
-        column = int(rows.indices[place]) if self.whole.table.sparse else place % values.shape[1]
-        return encoder.feature_name(column).partition("=")[0], float(values.flat[place])
+    def _majority(self, block: Block) -> float:
+        """The accuracy of the most frequent class on the examples set aside, counted by weight as theirs is."""
+        rows = self._rows(block, held=True)
+        weights = block.weights[rows] if block.weights.size else block.weights
+        counts = np.bincount(block.codes[rows], weights if weights.any() else None)
+        return float(counts.max() / counts.sum())
 
     def training_accuracy(self) -> float | None:
         """Accuracy of the saved model on the examples that it learned; None if they are not in memory."""
@@ -604,7 +632,26 @@ class Session:
         if history.done and history.done[best - 1].held_out_accuracy is not None:
             facts["held_out_accuracy"], facts["best_epoch"] = history.done[best - 1].held_out_accuracy, best
             facts["relearned"] = self.again is not None
-            facts["weighted"] = self.whole is not None and self.whole.weights.size > 0
+            facts["weighted"] = history.weighted
+            if self.whole is not None:
+                facts["held_out_examples"] = int(self._rows(self.whole, held=True).size)
+                facts["held_out_majority"] = None if self.regression else self._majority(self.whole)
+            else:
+                facts["held_out_examples"] = None if history.weighted else int(history.done[best - 1].held_out)
         if (training := self.training_accuracy()) is not None:
             facts["training_accuracy"] = training
         return facts_of(facts, self.estimator.model_) if self.regression else facts
+
+
+def warning_of_majority(facts: dict[str, Any]) -> str | None:
+    """A warning about a model that is clearly right less often than the most frequent class."""
+    right, majority = facts.get("held_out_accuracy"), facts.get("held_out_majority")
+    if right is None or majority is None:
+        return None
+    error = math.sqrt(max(right, 0.01) * (1.0 - right) / facts["held_out_examples"])
+    if right + error >= majority:
+        return None
+    return (
+        f"{right:.1%} right on examples set aside is less than always predicting the most frequent class ({majority:.1%}). A sum "
+        "over the columns may not fit these classes; products of columns may: --interactions A*B."
+    )

@@ -120,6 +120,12 @@ def epoch_lines(quiet: bool) -> Any:
     return line
 
 
+def set_aside(facts: dict[str, Any]) -> str:
+    """The examples set aside, with their number if it is known."""
+    count = facts["held_out_examples"]
+    return "the examples set aside" if count is None else f"{count:,} example{'s'[: count != 1]} set aside"
+
+
 def shown(facts: dict[str, Any], evaluation: Any) -> str:
     """The results of a run as text."""
     done = len(facts["epochs"])
@@ -134,9 +140,13 @@ def shown(facts: dict[str, Any], evaluation: Any) -> str:
         f"epochs     {done} in {facts['seconds']:.2f} s, ended by: {facts['stopped']}{kept}",
     ]
     if facts.get("held_out_r2") is not None:
-        held = facts["epochs"][best - 1]["held_out"]
         how = "before the model learned all examples" if facts["relearned"] else "with the saved model"
-        lines.append(f"held out   R² {facts['held_out_r2']:.4f} on {held:,.10g} examples set aside, {how}")
+        lines.append(f"held out   R² {facts['held_out_r2']:.4f} on {set_aside(facts)}, {how}")
+    if (cross := facts.get("cross_validation")) is not None:
+        parts = f"{len(cross['folds'])} parts"
+        lines.append(
+            f"{parts:11}R² {cross['mean']:.4f} ± {cross['spread']:.4f}, each part by a model that learned the others"
+        )
     if "training_r2" in facts:
         lines.append(f"training   R² {facts['training_r2']:.4f} on the training data, with the saved model")
     lines.append(f"model      {facts['model']}")
@@ -150,8 +160,9 @@ def facts_of(facts: dict[str, Any], model: RealModel) -> dict[str, Any]:
     for mine, theirs in (("held_out_r2", "held_out_accuracy"), ("training_r2", "training_accuracy")):
         if theirs in facts:
             facts[mine] = facts.pop(theirs)
+    facts.pop("held_out_majority", None)
     for epoch in facts["epochs"]:
-        for name in ("accuracy", "held_out_mistakes", "readout_accuracy"):
+        for name in ("accuracy", "held_out_mistakes"):
             epoch.pop(name, None)
         epoch["held_out_r2"] = epoch.pop("held_out_accuracy")
         epoch["loss"] *= model.unit

@@ -92,6 +92,8 @@ def describe(estimator: Any, path: str) -> dict[str, Any]:
         if "runs" in training:
             facts["runs"] = runs
         facts["examples"] = (training["run"]["done"] or [training["run"]["current"]])[0]["examples"]
+        if "runs" in training:  # each set of files counts once, also if an interrupted run went on with it
+            facts["examples"] = sum({str(run["data"]): run["examples"] for run in runs}.values())
     return facts
 
 

@@ -1,5 +1,8 @@
 """`rosenblatt predict`: predict the label of each example."""
 
+import math
+import re
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -110,9 +113,8 @@ def predict(
                 write(columns)
         _files.warn_of_bad_rows(stream)
         return
-    kind = kind_of(output, json, several=bool(kept))
-    if kind == "jsonl" and not kept:
-        answers.nested = True
+    kind = answers.kind = kind_of(output, json, several=bool(kept))
+    answers.nested, answers.source = kind == "jsonl" and not kept, stream.format
     shown = output is not None and not quiet
     with columns_to(output, kind) as write, Bar("predicting", quiet=not shown) as bar:
         for batch, numbers in scored_batches(estimator, stream):
@@ -152,7 +154,7 @@ class _Answers:
         self.threshold, self.explain = threshold, explain
         from rosenblatt.cli._targets import is_regressor, refuse
 
-        self.nested = False
+        self.nested, self.kind, self.source = False, "", ""
         self.calibration = getattr(estimator, "calibration_", None)
         self.regression = is_regressor(estimator)
         if self.regression:
@@ -185,7 +187,7 @@ class _Answers:
             elif batch.kept is None or name not in batch.kept:
                 raise Usage(f"--keep must name columns of the data; got {name!r}. In VW text give tag.")
             else:
-                made[name] = batch.kept[name]
+                made[name] = self._typed(name, batch.kept[name])
         if self.regression:
             answers: dict[str, list[Any]] = {"prediction": numbers[:, 0].tolist()}
             if self.explain is not None:
@@ -209,6 +211,24 @@ class _Answers:
             answers = {"prediction" if name == "label" else name: column for name, column in answers.items()}
         return {**made, **answers}
 
+    def _typed(self, name: str, values: list[Any]) -> list[Any]:
+        """A column that the model reads as numbers, as numbers where the output has types.
+
+        For Parquet they are floats, because a later row of a text may have a fraction; a column of Parquet keeps its type.
+        """
+        encoder = self.estimator.encoder_
+        number = (encoder.sources.get(name, encoder.label_kind if name == encoder.label else None)) == "number"
+        if self.kind not in ("jsonl", "parquet") or not number or name in encoder.forms:
+            return values
+        if self.kind == "jsonl":
+            return [_number(value, whole=True) if isinstance(value, str) else value for value in values]
+        if self.source == "parquet":
+            return values
+        return [
+            _number(value, whole=False) if isinstance(value, str) else None if value is None else float(value)
+            for value in values
+        ]
+
     def _group(self, name: str, prefix: str, classes: list[Any], values: Any) -> dict[str, list[Any]]:
         if self.nested:
             keys = [str(label) for label in classes]
@@ -230,14 +250,67 @@ class _Answers:
             found[f"{name} {place}"] = values[np.arange(column.size), column].tolist()
         return found
 
-    def _reasons(self, batch: Any, labels: list[Any]) -> list[str]:
+    def _reasons(self, batch: Any, labels: list[Any]) -> Any:
+        """The features that moved the score of each example most: as text, or as records where the output has types."""
         assert self.explain is not None
         model = self.estimator.model_
-        table, reasons = batch.table(model.n_features), []
+        table, reasons = batch.table(model.n_features), list[Any]()
         for row, label in enumerate(labels):
             found = self.estimator._explain_row(model, table, row, label)
-            shown = [
-                f"{name} {value * weight:+.4g}" for name, value, weight in found.features[: self.explain] if weight
-            ]
-            reasons.append("; ".join(shown))
-        return reasons
+            if self.kind not in ("jsonl", "parquet"):
+                reasons.append(_as_text(found, self.explain, self._shown))
+                continue
+            facts = found.to_json(self.explain)
+            reasons.append({name: value for name, value in facts.items() if name != "label"})
+        return _reason_column(reasons) if self.kind == "parquet" else reasons
+
+    def _shown(self, name: str) -> str:
+        """The name of a feature, with a word before it if it is the number of a column."""
+        encoder = self.estimator.encoder_
+        if encoder.family == "numbered" and encoder.bits is None:
+            return f"feature {name}"
+        numbered = (
+            encoder.family == "table"
+            and not encoder.header
+            and re.split("[=:.*]", name, maxsplit=1)[0] in encoder.sources
+        )
+        return f"column {name}" if numbered and encoder.bits is None else name
+
+
+def _number(text: str, whole: bool) -> float | None:
+    """The number in a field; with `whole` a whole number stays one. None if it is missing."""
+    if whole and re.fullmatch(r"[+-]?\d+", text):
+        return int(text)
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _as_text(found: Any, most: int, shown: Callable[[str], str]) -> str:
+    """Name, value, weight and product of the first features, the sum of the other products, and the bias."""
+    parts = [
+        f"{shown(name)} {value:.4g} × {weight:+.4g} = {value * weight:+.4g}"
+        for name, value, weight in found.features[:most]
+        if weight
+    ]
+    if rest := found.products[most:]:
+        parts.append(f"others {math.fsum(rest):+.4g}")
+    return "; ".join([*parts, f"bias {found.bias:+.4g}"])
+
+
+def _reason_column(reasons: list[dict[str, Any]]) -> Any:
+    """Reasons as a column of Parquet."""
+    import pyarrow as pa
+
+    number = pa.float64()
+    feature = pa.struct({"name": pa.string(), "value": number, "weight": number, "product": number})
+    types = {
+        "score": number,
+        "bias": number,
+        "features": pa.list_(feature),
+        "others": number,
+        "rounding": pa.list_(number),
+    }
+    return pa.array(reasons, pa.struct(types))

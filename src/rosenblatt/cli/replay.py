@@ -16,7 +16,7 @@ from rosenblatt.cli._errors import FAILED, Failure, Usage, writing
     help="A store (its address, or an SQLite file), or a log written by --export.",
 )
 @click.option("--model", metavar="NAME", help="Name of the model, if there are several.")
-@option.algorithm
+@option.algorithm("that of the log")
 @option.settings
 @click.option("--output", "-o", type=option.FILE, metavar="FILE", help="Write the resulting model.")
 @click.option(

@@ -19,7 +19,7 @@ from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
     metavar="MODEL",
     help="Continue with this model if the file exists, and write it when the stream ends.",
 )
-@option.algorithm
+@option.algorithm(f"{option.STREAMING}; arow-regressor with --regression")
 @option.regression
 @option.settings
 @click.option(
@@ -100,7 +100,7 @@ def stream(
     check_output(model)
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, None)
     regression = regression or names_regressor(algorithm)
-    named = algorithm or (ALGORITHM if regression else "averaged-perceptron")
+    named = algorithm or (ALGORITHM if regression else option.STREAMING)
     parameters = option.parsed_settings(settings, named, regression)
     text = option.text_options(words, ngrams, char_ngrams)
     if model is not None and Path(model).exists():

@@ -10,7 +10,7 @@ from rosenblatt.cli._errors import Usage
 
 @option.command()
 @option.data_files
-@option.algorithm
+@option.algorithm("perceptron")
 @click.option("--epochs", "-e", type=click.IntRange(min=1), default=1, help="Passes over the data.")
 @click.option(
     "--init",

@@ -35,7 +35,10 @@ NO_SETTINGS = {
 @option.command()
 @option.data_files
 @click.option("--model", "-m", type=option.FILE, metavar="MODEL", required=True, help="Model file to write.")
-@option.algorithm
+@option.algorithm(
+    f"{option.ALGORITHM} with averaged weights; arow-regressor with --regression. auto compares all on a part of the data "
+    "and takes the best"
+)
 @option.regression
 @option.multilabel
 @option.separator
@@ -73,7 +76,8 @@ NO_SETTINGS = {
     type=click.FloatRange(min=0.0, max=0.9),
     metavar="SHARE",
     help="Share of the examples that are not used for training; stop when the accuracy on them no longer rises, and keep the "
-    "best epoch. Default: 0 with --epochs, else 0.1.",
+    "best epoch. Learners that need all data keep the last one, and pocket-perceptron the weights in its pocket. Default: 0 with "
+    "--epochs, else 0.1.",
 )
 @click.option(
     "--split",
@@ -153,10 +157,9 @@ def train(
       rosenblatt train 'data/*.svm' -m big.model --dask tcp://10.0.0.1:8786
       rosenblatt train tagged.conll -m tagger.model --format conll
     """
-    from rosenblatt.cli._examples import MANY
     from rosenblatt.cli._files import warn_of_bad_rows
     from rosenblatt.cli._latest import time_column
-    from rosenblatt.cli._session import AUTO, Session, learns_online
+    from rosenblatt.cli._session import AUTO, Session, learns_online, warning_of_majority
     from rosenblatt.cli._targets import ALGORITHM, epoch_lines, names_regressor, refuse, settings_of, shown
     from rosenblatt.data.sources import expand
     from rosenblatt.model_file.atomic import check_output
@@ -220,7 +223,7 @@ def train(
         return
     regression = regression or names_regressor(algorithm)
     if regression:
-        refuse({"--dask": dask, "--positive": positive, "--classes": classes, "--split": split, "--cv": cv})
+        refuse({"--dask": dask, "--positive": positive, "--classes": classes, "--split": split})
     named = algorithm or (ALGORITHM if regression else option.ALGORITHM)
     parameters = option.parsed_settings(settings, named, regression)
     for name, advice in NO_SETTINGS.items():
@@ -305,18 +308,9 @@ def train(
         session.cross_validate(cv)
     if not quiet:
         warn_of_bad_rows(session.stream)
-    column, largest = session.largest_number()
-    if largest > 100 and not quiet:
-        warn(
-            f"column {column!r} has values of up to {largest:.3g}, and large values dominate the score. Leave out "
-            f"--no-standardize, or the column: --types {column}=ignore."
-        )
     facts = session.facts(model, seconds)
-    if len(facts.get("classes", ())) > MANY and not quiet:
-        warn(
-            f"the label has {len(facts['classes']):,} classes, and few examples of each may be seen. If it is a quantity, give "
-            "--regression; if it is the wrong column, name another with --label."
-        )
+    if not quiet and (message := warning_of_majority(facts)):
+        warn(message)
     evaluation = None
     if test is not None and session.history.stopped != "interrupted":
         evaluation = session.test(test, threads, on_bad_rows)
@@ -395,6 +389,8 @@ def _epoch_lines(quiet: bool) -> Any:
 
 
 def _print(facts: dict[str, Any], evaluation: Any) -> None:
+    from rosenblatt.cli._targets import set_aside
+
     classes = facts["classes"]
     names = ", ".join(str(label) if len(str(label)) <= 30 else f"{str(label)[:29]}…" for label in classes[:6]) + (
         ", …" if len(classes) > 6 else ""
@@ -411,11 +407,10 @@ def _print(facts: dict[str, Any], evaluation: Any) -> None:
         f"epochs     {done} in {facts['seconds']:.2f} s, ended by: {facts['stopped']}{kept}",
     ]
     if facts.get("held_out_accuracy") is not None:
-        held = facts["epochs"][best - 1]["held_out"]
         how = "before the model learned all examples" if facts["relearned"] else "with the saved model"
         weighted = ", counted by weight" if facts["weighted"] else ""
-        which = "examples set aside" if "split" not in facts else f"examples set aside, the latest by {facts['split']}"
-        lines.append(f"held out   {facts['held_out_accuracy']:.2%} right on {held:,.10g} {which}, {how}{weighted}")
+        which = set_aside(facts) + (f", the latest by {facts['split']}" if "split" in facts else "")
+        lines.append(f"held out   {facts['held_out_accuracy']:.2%} right on {which}, {how}{weighted}")
     if (cross := facts.get("cross_validation")) is not None:
         parts = f"{len(cross['folds'])} parts"
         lines.append(
@@ -436,6 +431,8 @@ def _print(facts: dict[str, Any], evaluation: Any) -> None:
 def as_epoch(epoch: "Epoch") -> dict[str, Any]:
     """Convert an epoch for --json."""
     facts = dataclasses.asdict(epoch)
+    for name in ("lucky", "readout_accuracy"):  # what a resumed run needs to know
+        del facts[name]
     facts["accuracy"] = epoch.accuracy if epoch.examples else None
     facts["held_out_accuracy"] = epoch.held_out_accuracy
     return facts

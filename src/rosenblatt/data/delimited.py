@@ -16,10 +16,10 @@ from .arff import preamble
 from .bad_rows import without_lines
 from .dates import Form, is_date
 from .encoder import SHORT, Encoder
-from .errors import BadData
+from .errors import BadData, listed
 from .idle import idle_columns
 from .quantities import is_quantity
-from .sources import Block, Buffers, Opened, blocks, last_newline
+from .sources import OPEN_QUOTE, Block, Buffers, Opened, blocks, last_newline
 from .summary import Sample
 from .tables import (
     LABEL_NAMES,
@@ -96,9 +96,15 @@ def sniff(
         columns = [[rows[0][c], *columns[c]] for c in range(width)]
         kinds = [guess_kind(column, missing) for column in columns]
     names = _names(rows[0]) if header else [str(c) for c in range(width)]
+    if header and encoder is not None and any(map(NUMBER.match, names)) and not set(names) & set(encoder.sources):
+        raise BadData(
+            f"A table for this model must begin with the names of its columns ({listed(list(encoder.sources))}), as that did "
+            f"which it was trained on; the first line is {delimiter.join(rows[0])[:60]!r}. Write the names above the rows."
+        )
     if header and not body:
         raise BadData(
-            "A table must have rows below its header; this file has none. Set header=False if it has no header."
+            "A table must have rows below its header; this file has none. If its first line is a row, say so with --no-header "
+            "(header=False in Python)."
         )
     unnamed = names[0] if not header or not rows[0][0].strip() else None
     label_kinds = [guess_kind(column, ["", *na]) for column in columns]
@@ -145,7 +151,8 @@ def _names(cells: Sequence[str]) -> list[str]:
     repeated = [name for name, many in itertools.groupby(sorted(names)) if len(list(many)) > 1]
     if repeated:
         raise BadData(
-            f"The names of columns must be unique; {repeated[0]!r} occurs twice. Rename one, or set header=False."
+            f"The names of columns must be unique; {repeated[0]!r} occurs twice. Rename one. If this line is a row, say so with "
+            "--no-header (header=False in Python)."
         )
     return names
 
@@ -238,6 +245,11 @@ def _is_header(first: Sequence[str], columns: Sequence[Sequence[str]], kinds: Se
     """Whether the first row names the columns."""
     if first in ([str(c) for c in range(len(first))], [str(c + 1) for c in range(len(first))]) and len(first) > 1:
         return True
+    if len(set(first)) == len(first) and any(
+        cell.lower() in LABEL_NAMES and cell not in {value.strip() for value in column}
+        for cell, column in zip(first, columns)
+    ):
+        return True  # the names of other columns may be numbers
     if any(NUMBER.match(cell) for cell in first) or first == [""]:
         return False
     if len(set(first)) < len(first):  # repeated cells are values; they are names only above columns of numbers
@@ -252,7 +264,9 @@ def _is_header(first: Sequence[str], columns: Sequence[Sequence[str]], kinds: Se
 class DelimitedReader(TableReader):
     """Reader of CSV and TSV files."""
 
-    def __init__(self, encoder: Encoder, buffers: Buffers, dialect: Dialect, labelled: bool = True) -> None:
+    def __init__(
+        self, encoder: Encoder, buffers: Buffers, dialect: Dialect, labelled: bool = True, tolerant: bool = False
+    ) -> None:
         names = dialect.names
         if not dialect.header and not encoder.header:
             expected = encoder.width or len(encoder.sources) + (encoder.label is not None)
@@ -269,6 +283,7 @@ class DelimitedReader(TableReader):
         self._long_missing = max(len(text.encode()) for text in self.missing) > SHORT
         self.buffers = buffers
         self.dialect = dialect
+        self.tolerant = tolerant
 
     def work(self, source: Opened) -> Iterator[tuple[Block, list[str], int]]:
         """Blocks of rows, with the names of their columns and the number of lines before the rows."""
@@ -276,7 +291,7 @@ class DelimitedReader(TableReader):
         header = self.dialect.header and begins and not self.dialect.skipped
         skipped = self.dialect.skipped if begins else 0
         names = self.names
-        for block in blocks(source, self.buffers, self.end_of_record):
+        for block in blocks(source, self.buffers, self.end_of_record, open_end=self.tolerant):
             if skipped:
                 start = preamble(block.decoded())
                 self.check_columns(start.names)
@@ -307,19 +322,21 @@ class DelimitedReader(TableReader):
         import pyarrow.compute
 
         block, encoder = unit[0], self.encoder
+        if self.tolerant and (problem := self._open_quote(block)) is not None:
+            raise problem
         plain = {name for name, kind in encoder.sources.items() if kind == "number" and name not in encoder.forms}
         numeric = plain | ({self.weight} if self.weight is not None else set())
         try:
             try:
                 columns, rows = self._read(unit, numeric - set(self.kept))
-                kept = {name: columns[name].to_pylist() for name in self.kept}
+                kept = {name: pa.compute.utf8_trim_whitespace(columns[name]).to_pylist() for name in self.kept}
                 for name in numeric & set(self.kept):
                     columns[name] = without(pa.compute.utf8_trim_whitespace(columns[name]), self.missing).cast(
                         pa.float64()
                     )
             except pa.ArrowInvalid:  # blanks around a missing number, or an error; the other way takes more time
                 columns, rows = self._read(unit, set())
-                kept = {name: columns[name].to_pylist() for name in self.kept}
+                kept = {name: pa.compute.utf8_trim_whitespace(columns[name]).to_pylist() for name in self.kept}
                 for name in numeric:
                     texts = without(pa.compute.utf8_trim_whitespace(columns[name]), self.missing)
                     columns[name] = texts.cast(pa.float64())
@@ -410,8 +427,15 @@ class DelimitedReader(TableReader):
             return problem
         return BadData(f"The rows cannot be read: {error}. Check the delimiter and the quotes.", line=1)
 
+    def _open_quote(self, block: Block) -> BadData | None:
+        """The error of a row whose quote is not closed up to the end of the file."""
+        end = self.end_of_record(block.memory, block.text, block.size)
+        return None if end == block.size else BadData(OPEN_QUOTE, line=block.memory.count(b"\n", 0, end) + 1)
+
     def bad_rows(self, unit: tuple[Block, list[str], int], problem: BadData) -> list[tuple[BadData, int]]:
         """All bad rows of a block: their errors, and the numbers of their lines."""
+        if problem.message == OPEN_QUOTE:  # only its first line is known to be bad
+            return [(problem, 1)]
         try:
             return list(self._problems(unit))
         except BadData as error:  # bytes that are no text
@@ -487,10 +511,10 @@ def _tidy_blanks(text: bytes) -> bytes:
 
 
 def _tidy_arff(text: bytes, skipped: int) -> bytes:
-    """Rows of ARFF as CSV: the preamble and comments become empty lines, quotes are double, and no blank follows a comma."""
+    """Rows of ARFF as CSV: preamble and comments become empty lines, quotes double, and commas between fields have no blanks."""
     lines = text.split(b"\n")
     lines[:skipped] = [b""] * skipped
     rows = b"\n".join(b"" if line.lstrip().startswith(b"%") else line for line in lines)
     if b"'" in rows and b'"' not in rows:
         rows = rows.replace(b"'", b'"')
-    return re.sub(rb"[ \t]*,[ \t]*", b",", rows)
+    return re.sub(rb'("[^"\n]*")|[ \t]*,[ \t]*', lambda found: found[1] or b",", rows)

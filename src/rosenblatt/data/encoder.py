@@ -26,7 +26,7 @@ from rosenblatt.engine.entries import (
 from rosenblatt.engine.text.arrays import END, USED, Tokens
 
 from .dates import Form
-from .errors import BadData
+from .errors import BadData, did_you_mean, listed
 from .vocabulary import Vocabulary, cut, new_rows, new_tokens, stacked, tidied
 
 KINDS = ("number", "category", "words", "date")
@@ -266,22 +266,23 @@ class Encoder:
         if self.family != "table" and (self.ngrams != (1, 1) or self.char_ngrams is not None):
             raise BadData(
                 "Phrases and sequences of characters are made from columns of text; svmlight and VW text have none. Leave "
-                "`ngrams` and `char_ngrams` out, or give a table."
+                "them out, or give a table."
             )
         if self.ngrams == (0, 0) and self.char_ngrams is None:
             raise BadData(
-                "`ngrams` is 0, which uses no words, without `char_ngrams`; nothing of a text would be used. Give one of them."
+                "Phrases of 0 words use no words, and without sequences of characters nothing of a text would be used. Give one "
+                "of them."
             )
         for name in {name for pair in self.interactions for name in pair}:
             if self.family == "numbered" or (self.family == "table" and name not in self.columns):
                 raise BadData(
-                    f"Interactions must name columns ({', '.join(self.columns) or 'svmlight text has none with names'}); got "
-                    f"{name!r}. Check the spelling."
+                    f"Interactions must name columns ({listed(list(self.columns)) or 'svmlight text has none with names'}); got "
+                    f"{name!r}. {did_you_mean(name, self.columns)}"
                 )
         if self.moments is not None and self.family != "table":
             raise BadData(
                 "Only the numeric columns of tables can be standardised; sparse text would lose its zeros. Scale it first, or "
-                "leave `standardize` out."
+                "leave the scaling out."
             )
 
     @property

@@ -1,4 +1,8 @@
-"""The error for files that cannot be read."""
+"""The error for files that cannot be read, and the advice for a name that is not known."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class BadData(ValueError):  # noqa: N818
@@ -23,3 +27,15 @@ class BadData(ValueError):  # noqa: N818
 
     def __reduce__(self) -> tuple[type, tuple[str, str | None, int | None]]:
         return BadData, (self.message, self.path, self.line)
+
+
+def did_you_mean(name: Any, names: Iterable[str], otherwise: str = "Check the spelling.") -> str:
+    """The advice for an unknown name: the most similar known one, if there is one."""
+    by_lower = {one.lower(): one for one in names}
+    similar = difflib.get_close_matches(str(name).lower(), list(by_lower), 1)
+    return f"Did you mean {by_lower[similar[0]]!r}?" if similar else otherwise
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as text; of many the first ten and the last."""
+    return ", ".join(names if len(names) <= 12 else [*names[:10], "…", names[-1]])

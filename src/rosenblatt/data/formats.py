@@ -177,4 +177,4 @@ def make_reader(
         encoder.header, encoder.width = dialect.header, len(dialect.names)
         encoder.delimiter = dialect.delimiter
         labelled = True
-    return DelimitedReader(encoder, buffers, dialect, labelled)
+    return DelimitedReader(encoder, buffers, dialect, labelled, tolerant)

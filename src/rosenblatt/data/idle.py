@@ -35,11 +35,11 @@ def idle_columns(
             continue
         whole = all(map(_WHOLE.match, present))
         if whole and (name == unnamed or _UNNAMED.match(name)) and _counts_up(present):
-            found[name] = "numbers the rows"
+            found[name] = "row numbers"
         elif (whole or kinds[name] == "category") and _is_id(name) and len(set(present)) == len(present):
-            found[name] = "is an identifier"
+            found[name] = "an identifier"
         elif complete and len(set(present)) == 1:
-            found[name] = "has one value only"
+            found[name] = "a single value"
     return found
 
 

@@ -307,8 +307,17 @@ def last_newline(memory: bytearray, text: Bytes, size: int) -> int:
     return memory.rfind(b"\n", 0, size) + 1
 
 
-def blocks(source: Opened, buffers: Buffers, end_of: EndOf = last_newline) -> Iterator[Block]:
-    """Split a source into blocks of whole records, each approximately as large as the buffers."""
+OPEN_QUOTE = (
+    "A quote must be closed; the file ends inside the quoted field that begins in this row. Close it, or write the quote twice "
+    "if it is part of the text."
+)
+
+
+def blocks(source: Opened, buffers: Buffers, end_of: EndOf = last_newline, open_end: bool = False) -> Iterator[Block]:
+    """Split a source into blocks of whole records, each approximately as large as the buffers.
+
+    With `open_end` the last block may end inside a record, which is an error otherwise.
+    """
     carried, room = b"", buffers.size
     first, ended = source.span is None or source.span[0] == 0, False
     while not ended:
@@ -332,12 +341,8 @@ def blocks(source: Opened, buffers: Buffers, end_of: EndOf = last_newline) -> It
                 memory[size] = 10
                 end += 1
             whole = end_of(memory, text, end)
-            if whole < end:
-                raise BadData(
-                    "A quote must be closed; the file ends inside the quoted field that begins in this row. Close it, or write "
-                    "the quote twice if it is part of the text.",
-                    line=memory.count(b"\n", 0, whole) + 1,
-                )
+            if whole < end and not open_end:
+                raise BadData(OPEN_QUOTE, line=memory.count(b"\n", 0, whole) + 1)
         else:
             end = end_of(memory, text, size)
         if end == 0 and not ended:

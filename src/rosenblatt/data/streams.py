@@ -340,7 +340,7 @@ def open_stream(
         and deviation, and weighted by the frequencies of words, of all of them. Later rows, and with 0 all of them, are scaled by
         those of the rows up to each.
     keep : sequence of str, default=()
-        Columns of a table to give as they are, in `Batch.kept`.
+        Columns of a table to give as they are, without blanks around texts, in `Batch.kept`.
     on_bad_rows : {"stop", "skip"}, default="stop"
         What to do with a row that cannot be read, such as one with a wrong number of fields: stop with an error, or leave it out
         and count it in `Stream.bad_rows`.
@@ -376,7 +376,7 @@ def open_stream(
             if format is None and format_by_name(other) not in (None, found):
                 raise BadData(
                     f"All files must have the same format; the first is {found}, this one is {format_by_name(other)}. Convert "
-                    "it, or give --format.",
+                    "it, or train on the files of one format first and go on with the others with --resume.",
                     other,
                 )
         reader = make_reader(
@@ -438,7 +438,7 @@ def _warn_of_bad_rows(source: Stream) -> None:
 
 def _warn_of_left_out(source: Stream) -> None:
     if source.encoder.left_out:
-        listed = "; ".join(f"{name!r} {reason}" for name, reason in source.encoder.left_out.items())
+        listed = "; ".join(f"{name!r} ({reason})" for name, reason in source.encoder.left_out.items())
         warnings.warn(
             f"Columns that say nothing were left out: {listed}. To use one, name its type in `types`.", stacklevel=3
         )

@@ -17,18 +17,25 @@ SHOWN = 30
 
 
 class Sample(NamedTuple):
-    """The first values of a column: those that are not missing, and how many rows there are."""
+    """The first values of a column: those that are not missing, and all."""
 
     values: list[str]
-    missing: int
-    rows: int
+    rows: list[str]
 
     @classmethod
     def of(cls, values: Sequence[str | None], missing: Collection[str]) -> "Sample":
         """The sample of the first values of a column, some of which mean that it is missing."""
         first = [(value or "").strip() for value in values[:MOST]]
-        present = [value for value in first if value not in missing]
-        return cls(present, len(first) - len(present), len(first))
+        return cls([value for value in first if value not in missing], first)
+
+    def of_label(self, na: Sequence[str]) -> "Sample":
+        """The same for a label, which is missing only if it is empty or one of these texts."""
+        return Sample.of(self.rows, ["", *na])
+
+    @property
+    def missing(self) -> float:
+        """The share of the values that are missing."""
+        return 1.0 - len(self.values) / max(1, len(self.rows))
 
 
 def columns_as_text(encoder: Any) -> list[str]:
@@ -49,8 +56,11 @@ def columns_as_text(encoder: Any) -> list[str]:
         cells = f"{name:{widths[0]}}  {kind:{widths[1]}}  {example:{widths[2]}}  {missing:>{widths[3]}}"
         lines.append(f"{cells}  {use}".rstrip())
     if encoder.left_out:
-        kept = f"--types {next(iter(encoder.left_out))}=number"
-        more.append(f"To use a column that is left out, give its type: {kept}")
+        name = next(iter(encoder.left_out))
+        numeric = all(map(_NUMBER.match, encoder.samples[name].values))
+        more.append(
+            f"To use a column that is left out, give its type: --types {name}={'number' if numeric else 'category'}"
+        )
     return [*lines, *more]
 
 
@@ -65,10 +75,11 @@ def _row(encoder: Any, name: str, sample: Sample) -> tuple[str, str, str, str, s
     elif not kind:
         kind, use = "-", "left out, as its type says"
     else:
-        use = _use(encoder, name, kind) + _mixed(name, kind, sample)
+        use = _use(encoder, name, kind, sample) + _mixed(name, kind, sample)
     example = " ".join(sample.values[0].split()) if sample.values else ""
     shown = example if len(example) <= 20 else example[:19] + "…"
-    missing = f"{sample.missing / sample.rows:.1%}" if sample.missing else "-"
+    several = name == encoder.label and encoder.separator is not None  # an example may have no label at all
+    missing = f"{sample.missing:.1%}" if sample.missing and not several else "-"
     return _short(name), kind, shown, missing, use
 
 
@@ -85,14 +96,19 @@ def _mixed(name: str, kind: str, sample: Sample) -> str:
     return f"; {share:.1%} are numbers, but not {texts[0][:20]!r}: if this means a missing value, give --na {texts[0][:20]}"
 
 
-def _use(encoder: Any, name: str, kind: str) -> str:
+def _use(encoder: Any, name: str, kind: str, sample: Sample) -> str:
     """What is done with a feature column."""
     form = encoder.forms.get(name)
     if isinstance(form, Form):
         return f"{', '.join(form.parts)}; written {ORDERS[form.order]}"
     if kind == "number":
         scaled = "scaled to mean 0 and deviation 1" if encoder.moments is not None else "as it is"
-        return scaled + ("" if form is None else f"; written as {'1,234.5' if form == '.' else '1.234,5'}")
+        if form is None:
+            return scaled
+        shown = next(
+            (value for value in sample.values if not _NUMBER.match(value)), "1,234.5" if form == "." else "1.234,5"
+        )
+        return f"{scaled}; written as {shown[:20]}"
     if kind == "category":
         return "one feature per value"
     return _use_of_words(encoder)

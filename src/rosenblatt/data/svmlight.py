@@ -42,7 +42,7 @@ _REASONS = {
     NO_LABEL: "A line must begin with a label; this one begins with the feature {word!r}. Put a label, such as 0, before it.",
     BAD_INDEX: "A feature must be written index:value with a whole number first; got {word!r}. Use VW text for names.",
     BIG_INDEX: f"The index of a feature must be below {COLUMN_LIMIT:,}; got {{word!r}}. Hash the features with bits (--bits 24).",
-    ZERO_INDEX: "The index of a feature must be at least 1 if features are counted from 1; got {word!r}. Set one_based=False.",
+    ZERO_INDEX: "The index of a feature must be at least 1 if features are counted from 1; got {word!r}. Give --zero-based.",
     NO_COLON: "A feature must be written index:value; got {word!r}. Put a colon between its number and its value.",
     BAD_VALUE: "The value of a feature must be a finite number; got {word!r}. Correct it, or leave the feature out.",
     LONG_INDEX: "The index of a feature may have up to 19 digits; got {word!r}. Use VW text for longer names.",

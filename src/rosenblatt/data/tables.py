@@ -1,9 +1,8 @@
 """Common parts of CSV, Parquet and JSON lines: columns of numbers, categories and words, and a label column."""
 
-import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from .batch import Batch
 from .dates import ORDERS, Form, NotADate, date_form, date_parts, is_date
 from .encoder import KINDS, Encoder, Found
-from .errors import BadData
+from .errors import BadData, did_you_mean, listed
 from .labels import NumberLabels, TextLabels
 from .quantities import NotANumber, is_quantity, notation, quantities
 from .summary import Sample
@@ -83,20 +82,9 @@ def choose_label(names: Sequence[str], label: str | int | None, labelled: bool) 
     if not labelled:
         return None
     raise BadData(
-        f"The label must be one of the columns {_listed(names)}, by name or by number from 0; got {label!r}. "
+        f"The label must be one of the columns {listed(names)}, by name or by number from 0; got {label!r}. "
         f"{did_you_mean(label, names, 'Choose one of them.')}"
     )
-
-
-def did_you_mean(name: Any, names: Iterable[str], otherwise: str = "Check the spelling.") -> str:
-    """The advice for an unknown name: the most similar known one, if there is one."""
-    by_lower = {one.lower(): one for one in names}
-    similar = difflib.get_close_matches(str(name).lower(), list(by_lower), 1)
-    return f"Did you mean {by_lower[similar[0]]!r}?" if similar else otherwise
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names if len(names) <= 12 else [*names[:10], "…", names[-1]])
 
 
 def plan(
@@ -121,13 +109,12 @@ def plan(
     chosen, forms = dict(kinds), dict(forms or {})
     if weight is not None and weight not in chosen:
         raise BadData(
-            f"The weight must be one of the columns {_listed(list(kinds))}; got {weight!r}. Choose one of them."
+            f"The weight must be one of the columns {listed(list(kinds))}; got {weight!r}. "
+            f"{did_you_mean(weight, kinds, 'Choose one of them.')}"
         )
     for name, wanted in (types or {}).items():
         if str(name) not in chosen:
-            raise BadData(
-                f"`types` must name columns ({_listed(list(kinds))}); got {name!r}. {did_you_mean(name, kinds)}"
-            )
+            raise BadData(f"Types must name columns ({listed(list(kinds))}); got {name!r}. {did_you_mean(name, kinds)}")
         kind, _, order = wanted.partition(":")
         if kind not in (*KINDS, "ignore") or order not in (("", *ORDERS) if kind == "date" else ("",)):
             raise BadData(
@@ -169,7 +156,26 @@ def plan(
     encoder.left_out = left_out
     encoder.weight = weight
     encoder.samples = dict(samples or {})
+    if column in encoder.samples:
+        encoder.samples[column] = encoder.samples[column].of_label(encoder.na)
+    _refuse_text_options(encoder)
     return encoder
+
+
+def _refuse_text_options(encoder: Encoder) -> None:
+    """Raise an error if there are no columns of words for options that are about words."""
+    asked = {
+        "phrases (--ngrams)": encoder.ngrams != (1, 1),
+        "sequences of characters (--char-ngrams)": encoder.char_ngrams is not None,
+        "tf-idf weights (--words tfidf)": encoder.word_weights == "tfidf",
+    }
+    given = [name for name, is_given in asked.items() if is_given]
+    if given and "words" not in encoder.columns.values():
+        text = next((name for name, kind in encoder.columns.items() if kind == "category"), next(iter(encoder.columns)))
+        raise BadData(
+            f"A table must have a column of words for {' and '.join(given)}; this one has none. If a column holds text, give its "
+            f"type, such as --types {text}=words; else leave the option out."
+        )
 
 
 def _form_of(name: str, kind: str, order: str, samples: Mapping[str, Sample]) -> Any:
@@ -246,7 +252,7 @@ class TableReader:
         for name in names:
             if name not in self.names:
                 raise BadData(
-                    f"A column to keep must be one of {_listed(self.names)}; got {name!r}. "
+                    f"A column to keep must be one of {listed(self.names)}; got {name!r}. "
                     f"{did_you_mean(name, self.names)}"
                 )
         self.kept = list(names)
@@ -258,7 +264,7 @@ class TableReader:
         absent = [name for name in needed if name not in names]
         if absent:
             raise BadData(
-                f"The columns {_listed(needed)} are needed; {absent[0]!r} is missing among {_listed(names)}. Use a file with "
+                f"The columns {listed(needed)} are needed; {absent[0]!r} is missing among {listed(names)}. Use a file with "
                 "the columns that the model was trained on."
             )
 

@@ -118,8 +118,10 @@ class Run:
         model.features, model.frozen = judged.features, judged.frozen
         return model, schedule, history
 
-    def accuracy_of_fold(self, like: Model, fold: int, folds: int, relearns: bool) -> tuple[int, int]:
-        """Train a new model without one part of the examples, and count how many of that part it predicts right, and all of it.
+    def accuracy_of_fold(self, like: Model, fold: int, folds: int, relearns: bool) -> tuple[float, int]:
+        """Train a new model without one part of the examples; return how many of that part it predicts right, and its size.
+
+        For real targets the first number is the second times R².
 
         The number of epochs is chosen as in `learn`, on other examples; with `relearns` a new model then learns all others.
         `like` is a trained model, whose classes and features are taken.
@@ -135,17 +137,17 @@ class Run:
             self, blocks=others, estimator=copy.copy(self.estimator), on_piece=None, on_epoch=None
         )
         model = run.estimator._new_model(like.n_features, like.dtype)
-        model.add_class(*like.classes)
+        model.begin_like(like)
         model, shown = run.learn(model, History())
         if relearns and shown.stopped != "interrupted":
             model, _, shown = run.learn_all(model, len(shown.done))
-        right = total = 0
+        right, total = 0.0, 0
         for block in blocks():
             out = fold_of(block.first, block.codes.size, folds, seed) == fold
-            rows = np.flatnonzero(out & (block.codes >= 0))
+            rows = np.flatnonzero(out & block.labelled)
             if rows.size:
                 found = correct(model, dataclasses.replace(block, weights=np.zeros(0)), rows)
-                right, total = right + int(found[0]), total + int(found[1])
+                right, total = right + found[0], total + rows.size
         return right, total
 
     def _epochs(self, model: Model, history: History, schedule: Schedule, best: BestEpoch | None) -> None:

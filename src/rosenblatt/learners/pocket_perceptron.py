@@ -28,7 +28,7 @@ from rosenblatt.estimators.parameters import OnlineParameters, shared
 from rosenblatt.model.linear import Model
 from rosenblatt.model.scores import wrong
 from rosenblatt.training.history import History
-from rosenblatt.training.loop import Block, BlockPasses, train
+from rosenblatt.training.loop import Block, BlockPasses, correct, train
 
 from .perceptron import step
 
@@ -56,7 +56,7 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
         self, model: Model, passes: BlockPasses, history: History, on_epoch: Callable[[History], None] | None = None
     ) -> History:
         (block,) = passes.blocks()
-        rows, _ = passes.rows(block)
+        rows, held = passes.rows(block)
         state, counts = model.state, model.state.counters
         pocket = (state.w.copy(), state.bias.copy())
         pocket_run, fewest, threads = 0, math.inf, self._threads()
@@ -88,10 +88,23 @@ class PocketPerceptron(OnlineParameters, LinearClassifier, step=step, target=0.0
             counts.goal = pocket_run + 1
             model.run(block.table, block.codes, block.weights, order, on_run=ratchet)
 
+        def judge(block: Block, rows: NDArray[np.int64]) -> tuple[float, float]:
+            """Predict with the weights in the pocket."""
+            last = (state.w.copy(), state.bias.copy())
+            for part, kept in zip((state.w, state.bias), pocket, strict=True):
+                np.copyto(part, kept)
+            found = correct(model, block, rows)
+            for part, kept in zip((state.w, state.bias), last, strict=True):
+                np.copyto(part, kept)
+            return found
+
         ratchet()
-        passes.learn = learn
+        passes.learn, passes.judge = learn, judge
         train(model, passes, history, cycles=False, on_epoch=on_epoch)
         ratchet()
+        if held.size and history.done:  # this check may have changed the pocket
+            right, total = judge(block, held)
+            history.done[-1].held_out_mistakes = total - right
         np.copyto(state.w, pocket[0])
         np.copyto(state.bias, pocket[1])
         self.pocket_mistakes_ = fewest

@@ -18,23 +18,25 @@ class ClassScore(TypedDict):
 
 @final
 class Reason(TypedDict):
-    """A feature and its part of the score; of a model of sequences with the number of the token instead of a value."""
+    """A feature and its part of the score, value times weight; of a sentence with the number of the token instead of these."""
 
     feature: str
     part: float
     value: NotRequired[float]
+    weight: NotRequired[float]
     token: NotRequired[int]
 
 
 @final
 class Prediction(TypedDict):
-    """Answer of `predict`; the prediction is None before the first label. `scores` and `reasons` as in `Score`."""
+    """Answer of `predict`; the prediction is None before the first label. `scores`, `reasons` and `bias` as in `Score`."""
 
     id: str
     prediction: Label | None
     repeated: bool
     scores: NotRequired[list[ClassScore]]
     reasons: NotRequired[list[Reason] | None]
+    bias: NotRequired[float]
 
 
 @final
@@ -55,6 +57,7 @@ class Score(TypedDict):
     prediction: Label | None
     scores: NotRequired[list[ClassScore]]
     reasons: NotRequired[list[Reason] | None]
+    bias: NotRequired[float]
 
 
 @final

@@ -74,7 +74,8 @@ _REASONS: dict[str, Any] = {
                     "token": {"type": "integer", "description": "Its number, in a sentence."},
                     "feature": {"type": "string"},
                     "value": {"type": "number", "description": "Not in a sentence."},
-                    "part": {"type": "number"},
+                    "weight": {"type": "number", "description": "Not in a sentence."},
+                    "part": {"type": "number", "description": "The value times the weight."},
                 },
                 ["feature", "part"],
             )
@@ -82,6 +83,11 @@ _REASONS: dict[str, Any] = {
         {"type": "null"},
     ],
     "description": "null for a learner that has not one weight per feature.",
+}
+_BIAS = {
+    "type": "number",
+    "description": "With `reasons`: the part of the score that does not depend on features. The score is the sum of it and of "
+    "the parts of all features.",
 }
 
 
@@ -433,7 +439,14 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
         ),
         "Predict": _object({"id": {"anyOf": [_ID, {"type": "null"}]}, "features": _FEATURES, **asked}, ["features"]),
         "PredictAnswer": _object(
-            {"id": _ID, "prediction": _GUESS, "repeated": {"type": "boolean"}, "scores": _SCORES, "reasons": _REASONS},
+            {
+                "id": _ID,
+                "prediction": _GUESS,
+                "repeated": {"type": "boolean"},
+                "scores": _SCORES,
+                "reasons": _REASONS,
+                "bias": _BIAS,
+            },
             ["id", "prediction", "repeated"],
         ),
         "Reveal": _object({"id": _ID, "label": _LABEL}),
@@ -454,6 +467,7 @@ def document(limits: Limits, guarded: bool) -> dict[str, Any]:
                 "prediction": _GUESS,
                 "scores": _SCORES,
                 "reasons": _REASONS,
+                "bias": _BIAS,
             },
             ["prediction"],
         ),

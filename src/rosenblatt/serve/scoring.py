@@ -35,7 +35,10 @@ def explained(served: Taught, x: Any, prediction: Any, top: int, reasons: int) -
     if top:
         answer["scores"] = [] if prediction is None else _best(served, x, top)
     if reasons:
-        answer["reasons"] = None if prediction is None else _reasons(served, x, prediction, reasons)
+        found, bias = (None, None) if prediction is None else _reasons(served, x, prediction, reasons)
+        answer["reasons"] = found
+        if bias is not None:
+            answer["bias"] = bias
     return answer
 
 
@@ -65,8 +68,11 @@ def _best(served: Taught, x: Any, top: int) -> list[dict[str, Any]]:
     return [{"label": classes[k], "score": float(scores[k]), "probability": shares[k]} for k in order[:top]]
 
 
-def _reasons(served: Taught, x: Any, prediction: Any, most: int) -> list[dict[str, Any]] | None:
-    """Features with the largest parts of the score of the predicted class; None for learners without one weight per feature."""
+def _reasons(served: Taught, x: Any, prediction: Any, most: int) -> tuple[list[dict[str, Any]] | None, float | None]:
+    """Features with the largest parts of the score of the predicted class, and the bias.
+
+    Both are None for learners without one weight per feature; sentences have no bias.
+    """
     if served.tags_sentences:
         reasons = served.estimator._explained(x, range(len(x)))
         return [
@@ -74,12 +80,12 @@ def _reasons(served: Taught, x: Any, prediction: Any, most: int) -> list[dict[st
             for token, parts in enumerate(reasons)
             for name, part in parts[:most]
             if part
-        ]
+        ], None
     model = getattr(served.estimator, "model_", None)
     if model is None or model.readout not in ("last", "average"):
-        return None
+        return None, None
     if len(model.classes) < 2:
-        return []
+        return [], None
     if type(x) is list:
         names, values, columns = [str(n) for n in range(len(x))], x, list(range(len(x)))
     else:
@@ -87,12 +93,22 @@ def _reasons(served: Taught, x: Any, prediction: Any, most: int) -> list[dict[st
         names = [name for name in x if name in known]
         values, columns = [x[name] for name in names], [known[name] for name in names]
     number = model.class_number[prediction]
-    weights = np.zeros(len(columns))
-    for w, _, factor, _ in model.parts():
+    weights, bias, sign = np.zeros(len(columns)), 0.0, 1.0 if number == 1 else -1.0
+    for w, part_bias, factor, offset in model.parts():
         if w.ndim == 1:
-            weights += (1.0 if number == 1 else -1.0) * float(np.ravel(factor)[0]) * w[columns]
+            scale = float(np.ravel(factor)[0])
+            weights += sign * scale * w[columns]
+            bias += sign * (scale * float(np.ravel(part_bias)[0]) + float(np.ravel(offset)[0]))
         else:
-            weights += (float(factor) if np.ndim(factor) == 0 else float(factor[number])) * w[columns, number]
+            scale = float(factor) if np.ndim(factor) == 0 else float(factor[number])
+            weights += scale * w[columns, number]
+            bias += scale * float(part_bias[number]) + (
+                float(offset) if np.ndim(offset) == 0 else float(offset[number])
+            )
     parts = weights * np.array(values, np.float64)
     order = np.argsort(-np.abs(parts), kind="stable")[:most].tolist()
-    return [{"feature": names[n], "value": values[n], "part": float(parts[n])} for n in order if parts[n]]
+    return [
+        {"feature": names[n], "value": values[n], "weight": float(weights[n]), "part": float(parts[n])}
+        for n in order
+        if parts[n]
+    ], bias

@@ -1,6 +1,7 @@
 """Evaluation of predictions: accuracy, confusion matrix, ROC."""
 
 import dataclasses
+import difflib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -225,7 +226,22 @@ def describe_strangers(labels: list[Any], classes: list[Any]) -> str | None:
         return None
     names = ", ".join(repr(label) for label in strangers[:5]) + (", …" if len(strangers) > 5 else "")
     known = ", ".join(repr(label) for label in classes[:5]) + (", …" if len(classes) > 5 else "")
-    return f"the label {names} is not a class of the model ({known}), so each example with it counts as a mistake."
+    one, many = "the label {} is not a class", "the labels {} are not classes"
+    message = (one if len(strangers) == 1 else many).format(names)
+    similar = _similar(strangers, classes)
+    return (
+        f"{message} of the model ({known}), so each example with {'it' if len(strangers) == 1 else 'one of them'} counts as a "
+        f"mistake.{similar}"
+    )
+
+
+def _similar(strangers: list[Any], classes: list[Any]) -> str:
+    """A question about the first unknown label that resembles a class."""
+    names = [label for label in classes if isinstance(label, str)]
+    for label in strangers:
+        if isinstance(label, str) and (found := difflib.get_close_matches(label, names, 1)):
+            return f" Does {label!r} mean {found[0]!r}? Then correct the labels."
+    return ""
 
 
 def describe_unseen(unseen: Mapping[str, Counter[str]]) -> str | None:

@@ -172,6 +172,9 @@ class BlockPasses:
     ----------
     learn : callable
         Learns rows of a block in a given order: the online pass, unless a learner replaces it.
+    judge : callable
+        Counts how many of some rows are predicted right, and all of them, as `correct` does; a learner whose weights during a run
+        are not those that it predicts with replaces it.
     weighted : bool
         Whether examples have weights of their own.
     last : Block or None
@@ -195,6 +198,7 @@ class BlockPasses:
         self._before = 0  # examples of this epoch before the current block
         self._held_out = held_out
         self.learn: Callable[[Block, Codes], None] = self._learn_online
+        self.judge: Callable[[Block, Codes], tuple[float, float]] = lambda block, rows: correct(model, block, rows)
         self._can_repeat = can_repeat
         self._on_piece = on_piece
         self._parts: tuple[Codes, Codes] | None = None
@@ -275,7 +279,7 @@ class BlockPasses:
         return True
 
     def _judge(self, block: Block, held: Codes, epoch: Epoch) -> None:
-        right, total = correct(self.model, block, held)
+        right, total = self.judge(block, held)
         epoch.held_out += total
         epoch.held_out_mistakes += total - right
 

@@ -276,7 +276,7 @@ async function explained(example) {
     const scores = (answer.scores || []).map(entry => make("tr", [make("td", shown(entry.label)), make("td", entry.score.toPrecision(5), "number"), make("td", entry.probability === undefined || entry.probability === null ? "" : percent(entry.probability), "number")]));
     const top = make("thead", [make("tr", [make("th", "Class"), make("th", "Score", "number"), scores.some(row => row.lastChild.textContent) ? make("th", "Probability", "number") : make("td")])]);
     const parts = answer.reasons === null || answer.reasons === undefined ? [make("p", "This learner cannot name the features that count most, because it has no single weight for each of them.", "note")] :
-      answer.reasons.length ? bars(answer.reasons.map(entry => [`${entry.feature} = ${shown(entry.value)}`, entry.part])) : [make("p", "None of these features has a weight.", "note")];
+      answer.reasons.length ? bars([...answer.reasons.map(entry => [`${entry.feature} = ${shown(entry.value)}`, entry.part]), ...(answer.bias === undefined ? [] : [["bias", answer.bias]])]) : [make("p", "None of these features has a weight.", "note")];
     box.replaceChildren(first, make("div", [make("div", [make("strong", "Scores"), make("table", [top, make("tbody", scores)])]),
       make("div", [make("strong", `Features that count most for ${shown(answer.prediction)}`), ...parts])], "columns"));
   } catch (error) { box.replaceChildren(make("p", error.message, "bad")); }
