@@ -3,6 +3,7 @@
 import bz2
 import json
 import lzma
+import os
 import random
 import zipfile
 
@@ -308,6 +309,16 @@ def test_a_closed_pipe_is_success(tmp_path, model):
     assert running.wait(60) == 0
     assert running.stderr.read() == ""
     running.stderr.close()
+
+
+@pytest.mark.parametrize("command", ["train", "stream"])
+def test_closed_pipes_do_not_keep_a_model_from_being_written(tmp_path, model, command):
+    unread, end = os.pipe()
+    os.close(unread)
+    running = process(command, simple(tmp_path / "a.csv"), "-m", model, stdout=end, stderr=end)
+    os.close(end)
+    assert running.wait(60) == 0
+    assert rb.load(model).classes_.size == 2
 
 
 @pytest.mark.parametrize(
