@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.cli._errors import Failure, Usage
+from rosenblatt.cli._errors import Failure, Usage, warn
 from rosenblatt.cli._examples import MEMORY, Examples, Interrupt
 from rosenblatt.cli._files import load_model, open_data, open_stream, save_model
 from rosenblatt.cli._options import given_text_options, parsed_class_weight, parsed_classes
@@ -290,6 +290,11 @@ class Session:
             def after_epoch(history: History) -> None:
                 bar.clear()
                 on_epoch(self.schedule, history)
+                if len(history.done) == 1 and self.shuffle and not self.quiet and examples.mixture.is_sorted:
+                    warn(
+                        "the data seem to be sorted by their labels. They are larger than memory, so they are shuffled only "
+                        "within parts of about a megabyte, and the model may be poor. Shuffle the lines of the file first."
+                    )
 
             if not self.online:
                 bar.title = "reading"
