@@ -151,8 +151,10 @@ def make_reader(
         encoder = encoder or Encoder(family, first_column=int(bool(one_based)), **options)
         return SvmlightReader(encoder, buffers, labelled)
     if format == "vw":
-        from .vw import VwReader
+        from .vw import VwReader, has_values
 
+        if word_weights is None and not has_values(source.head()):
+            options["word_weights"] = "log"
         return VwReader(encoder or Encoder(family, **options), buffers)
     if format == "parquet":
         return ParquetReader.of(source, encoder, buffers.size, label, types, labelled, options, tolerant)
