@@ -41,6 +41,14 @@ def test_the_public_names_are_those_of_the_table(module):
         assert hasattr(importlib.import_module(module), name)
 
 
+@pytest.mark.parametrize("module", ["rosenblatt.river", "rosenblatt.dask", "rosenblatt.lab", "rosenblatt.serve"])
+def test_modules_that_load_on_first_use_list_their_public_names_once(module):
+    found = importlib.import_module(module)
+    for name in found.__all__:
+        getattr(found, name)
+    assert dir(found) == sorted(found.__all__)
+
+
 def test_no_other_module_has_a_list_of_public_names():
     public = {PACKAGE.parent.joinpath(*module.split("."), "__init__.py") for module in listed()}
     found = {

@@ -31,4 +31,4 @@ def constraints(extras: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join(constraints(sys.argv[1:] or ["rules"])))
+    print("\n".join(constraints(sys.argv[1:] or ["dev"])))

@@ -38,8 +38,8 @@ def process(*arguments, **options):
     """Run a command as a separate process."""
     source = str(Path(rosenblatt.__file__).parent.parent)
     return subprocess.Popen(
-        [sys.executable, "-m", "rosenblatt.cli", *map(str, arguments)], stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": source}, **{"stdout": subprocess.PIPE, **options},
+        [sys.executable, "-m", "rosenblatt.cli", *map(str, arguments)], text=True,
+        env={**os.environ, "PYTHONPATH": source}, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )  # fmt: skip
 
 

@@ -148,6 +148,23 @@ def test_data_larger_than_memory_are_read_again_each_epoch(options, tmp_path, mo
     assert answer("evaluate", model, path)["accuracy"] > 0.95
 
 
+@pytest.mark.parametrize("order", ["sorted", "shuffled", "targets"])
+def test_data_larger_than_memory_that_are_sorted_by_label_are_reported(order, tmp_path, model, monkeypatch):
+    header, *lines = numbers(tmp_path / "data.csv", count=3000).read_text().splitlines()
+    if order == "sorted":
+        lines.sort(key=lambda line: line.rpartition(",")[2])
+    (tmp_path / "data.csv").write_text("\n".join([header, *lines]) + "\n")
+    from rosenblatt.data import open_stream
+
+    monkeypatch.setattr(
+        "rosenblatt.cli._session.open_stream", lambda *a, **k: open_stream(*a, batch_bytes=1 << 13, **k)
+    )
+    monkeypatch.setattr(_examples.Examples.__init__, "__defaults__", (None, 1 << 14))
+    options = ["--regression", "--label", 0] if order == "targets" else []
+    said = call("train", tmp_path / "data.csv", "-m", model, "--epochs", 2, *options).stderr
+    assert said.count("seem to be sorted by their labels") == (order == "sorted")
+
+
 def test_held_out_examples_are_never_learned(tmp_path, model):
     """Reversing their labels does not change the model."""
     path = numbers(tmp_path / "data.csv", count=400)

@@ -3,6 +3,7 @@
 import bz2
 import json
 import lzma
+import os
 import random
 import zipfile
 
@@ -182,6 +183,43 @@ def test_an_index_column_is_left_out(tmp_path, model):
     assert list(open_stream(frames).encoder.columns) == ["hour", "x"]
 
 
+INDICES = {
+    "filtered": range(3, 63, 3),
+    "shuffled": [7, 3, 1, 8, 2, 6, 0, 5, 4],
+    "concatenated": [*range(5), *range(5)],
+    "short": [0, 1],
+    "named": [f"row {i}" for i in range(9)],
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+@pytest.mark.parametrize("first", ["", "Unnamed: 0"])
+def test_an_index_in_any_order_is_left_out(tmp_path, name, first):
+    path = table(
+        tmp_path / "a.csv", [f"{i},{n % 7},{'ab'[n % 2]}" for n, i in enumerate(INDICES[name])], f"{first},x,y"
+    )
+    encoder = open_stream(path).encoder
+    assert (list(encoder.columns), list(encoder.left_out)) == (["x"], [first or "0"])
+
+
+def test_an_unnamed_column_of_values_is_kept(tmp_path):
+    for values in ("1.5 2.5 0.1", "red blue red", "2024-03-31 2024-04-01 2024-05-01"):
+        path = table(tmp_path / "a.csv", [f"{v},1.5,{'ab'[n % 2]}" for n, v in enumerate(values.split())], ",x,y")
+        assert not open_stream(path).encoder.left_out
+
+
+def test_the_header_of_a_frame_with_numbers_as_names(tmp_path):
+    rows = [f"{i % 7}.5,{i % 5},{'ab'[i % 2]}" for i in range(30)]
+    bare = open_stream(table(tmp_path / "bare.csv", rows, "0,1,label"))
+    assert (list(bare.encoder.columns), bare.encoder.label) == (["0", "1"], "label")
+    with_index = [f"{i},{row}" for i, row in enumerate(rows)]
+    for header in (",0,1,label", ",0,1,kind"):
+        stream = open_stream(table(tmp_path / "index.csv", with_index, header))
+        assert (list(stream.encoder.columns), stream.encoder.label) == (["0", "1"], header[5:])
+        assert list(stream.encoder.left_out) == ["Unnamed: 0"]
+        assert sum(batch.size for batch in stream) == 30
+
+
 def test_ids_and_constants_are_left_out(tmp_path, model):
     rng = random.Random(0)
     rows = []
@@ -271,6 +309,16 @@ def test_a_closed_pipe_is_success(tmp_path, model):
     assert running.wait(60) == 0
     assert running.stderr.read() == ""
     running.stderr.close()
+
+
+@pytest.mark.parametrize("command", ["train", "stream"])
+def test_closed_pipes_do_not_keep_a_model_from_being_written(tmp_path, model, command):
+    unread, end = os.pipe()
+    os.close(unread)
+    running = process(command, simple(tmp_path / "a.csv"), "-m", model, stdout=end, stderr=end)
+    os.close(end)
+    assert running.wait(60) == 0
+    assert rb.load(model).classes_.size == 2
 
 
 @pytest.mark.parametrize(

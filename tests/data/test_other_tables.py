@@ -1,5 +1,7 @@
 """ARFF, KEEL and tables whose columns are separated by blanks."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -73,8 +75,26 @@ def test_errors_of_arff_have_their_line(tmp_path):
     with pytest.raises(BadData, match="@data"):
         read(path)
     path.write_text("@relation r\n@attribute x numeric\n@attribute y {a,b}\n@data\n{0 1.5}\n")
-    with pytest.raises(BadData, match="Sparse ARFF"):
+    with pytest.raises(BadData, match="sparse ARFF") as caught:
         read(path)
+    assert caught.value.line == 5
+    path.write_text(ARFF + "{0 1.5, 3 a}\n")  # not the first row
+    with pytest.raises(BadData, match="sparse ARFF") as caught:
+        read(path)
+    assert caught.value.line == 14
+
+
+def test_missing_values_and_dates_of_arff(tmp_path):
+    path = tmp_path / "a.arff"
+    path.write_text(
+        "@relation r\n@attribute x real\n@attribute day date 'yyyy-MM-dd'\n@attribute k {a,b}\n@data\n"
+        "<null>, 2024-03-31, a\n1.5, '2024-04-01', b\n"
+    )
+    stream = open_stream(path)
+    assert (stream.encoder.columns["x"], stream.encoder.columns["day.month"]) == ("number", "category")
+    X, y = read(path)
+    found = {name: X.toarray()[:, n].tolist() for n, name in enumerate(stream.encoder.names())}
+    assert (found["x"], y.tolist()) == ([0, 1.5], ["a", "b"])
 
 
 def test_columns_separated_by_blanks(tmp_path):
@@ -93,3 +113,37 @@ def test_columns_separated_by_blanks(tmp_path):
     assert caught.value.line == 61
     path.write_text("see you soon\nfree prize now\n")
     assert list(open_stream(path, labelled=False).encoder.columns) == ["0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "first"),
+    [
+        ('a c label\n1.5 2 "New York"\n2 3 y\n1 2 "New York"\n', ["a", "c"], [1.5, 2]),
+        ('"a b"   "c" label\n1.5 2 "x"\n 2\t3  "y" \n1 2 "x"\n', ["a b", "c"], [1.5, 2]),
+        ('"a b" "c" "label"\n"1" 1.5 2 "x"\n"2" 2 3 "y"\n', ["a b", "c"], [1.5, 2]),  # write.table of R
+        ("a\tc\tlabel\nJo Ann\t1.5\t2\tx\nCy\t2\t3\ty\n", ["a", "c"], [1.5, 2]),  # with names of rows, and tabs
+        ("  a     c\t  label\n 1.5  2\t x\n  2   3\t y\n", ["a", "c"], [1.5, 2]),  # blanks and tabs
+        ('a c label\n1.5 "" x\n2 "say ""so""" y\n', ["a", "c"], None),
+    ],
+)
+def test_quotes_and_names_of_rows_among_blanks(tmp_path, text, columns, first):
+    path = tmp_path / "table.txt"
+    path.write_text(text)
+    stream = open_stream(path)
+    assert (list(stream.encoder.columns), stream.encoder.label) == (columns, "label")
+    assert [batch.size for batch in stream] == [text.count("\n") - 1]
+    if first is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the names of rows are left out
+            assert read(path)[0][0].tolist() == first
+        plain = open_stream(path, encoder=stream.encoder, labelled=False)
+        assert sum(batch.size for batch in plain) == text.count("\n") - 1
+    else:
+        assert stream.encoder.names() == ["a", "c:say", "c:so"]
+
+
+def test_the_message_says_which_delimiter_was_found(tmp_path):
+    path = tmp_path / "table.txt"
+    path.write_text("see you soon\nfree prize\n")
+    with pytest.raises(BadData, match="fields are separated by commas"):
+        read(path)

@@ -155,3 +155,13 @@ def test_the_first_bad_line_is_named(tmp_path, first):
     with pytest.raises(BadData, match=r"1e999|at least 0; got '?-2") as caught:
         list(open_stream(write(tmp_path, f"1 |f a\n\n{first}\n1 |f :3\n")))
     assert caught.value.line == 3
+
+
+def test_words_without_values_have_weights_by_default_on_the_command_line(tmp_path):
+    for text, weights in (("1 |t free free prize\n0 |t see you\n", "log"), ("1 |t free:2 prize\n0 |t see\n", "counts"),
+                          ("1 'a:1|t free\n", "log"), ("1 |t:2 free prize\n", "counts")):  # fmt: skip
+        path = tmp_path / "a.vw"
+        path.write_text(text)
+        assert open_stream(path, word_weights=None).encoder.word_weights == weights
+        assert open_stream(path, word_weights="counts").encoder.word_weights == "counts"
+        assert open_stream(path).encoder.word_weights == "counts"

@@ -1,8 +1,8 @@
 """A plugin of pytest that puts our classes in the place of scikit-learn's: ``pytest -p tests.foreign.plugin --pyargs …``.
 
 `Perceptron` is taken with one class against the rest. The others have parameters with other names, which the classes here
-translate; a setting that has no translation, such as the hinge loss with a penalty, is taken by the learner that is closest, so
-that the test shows what differs.
+translate; a setting that has no translation, such as a learning rate that decreases, is taken by the learner that is closest, so
+that the test shows what differs. `SGDClassifier` with the hinge loss and a constant learning rate is the perceptron with margin 1.
 """
 
 from dataclasses import dataclass
@@ -35,8 +35,8 @@ class PassiveAggressiveClassifier(rb.PassiveAggressive):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SGDClassifier(rb.Perceptron):
-    """Our perceptron with scikit-learn's names of the parameters of its general learner."""
+class SGDClassifier(rb.MarginPerceptron):
+    """Our perceptron with a margin of 1 (of 0 for the perceptron's loss), with scikit-learn's names of the parameters."""
 
     multiclass: str = "ovr"
     loss: Any = "hinge"
@@ -52,14 +52,12 @@ class SGDClassifier(rb.Perceptron):
         """Leave out the parameters that this rule does not have."""
         from rosenblatt.estimators.parameters import declarations
 
-        mine = set(declarations(type(self))) - {"penalty", "eta0"}
+        mine = set(declarations(type(self))) - {"eta0"}
         super()._check_parameters(*(set(names) & mine if names else mine))
 
     def _params(self) -> tuple[float, ...]:
-        return (float(self.eta0 or 1.0),)
-
-    def _penalty(self) -> None:
-        """None: with the schedules of learning rates of SGD a penalty means another."""
+        self.b = 0.0 if self.loss == "perceptron" else 1.0
+        return super()._params()
 
     def _new_model(self, n_features: int | None, dtype: Any) -> Any:
         made = super()._new_model(n_features, dtype)

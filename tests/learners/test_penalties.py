@@ -12,6 +12,8 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 import rosenblatt as rb
+from rosenblatt.estimators.parameters import declarations
+from rosenblatt.learners import find, names
 from tests.helpers import assert_same_model, blobs, csr, differences, memory, model_memory
 
 PENALTIES = ("l2", "l1", "elasticnet")
@@ -285,3 +287,12 @@ def test_the_certificate_says_that_no_bound_is_claimed():
     X, y = blobs(20)
     assert "no bound is claimed" in str(rb.Perceptron(penalty="l2").fit(X, y).certificate_)
     assert "no bound is claimed" not in str(rb.Perceptron().fit(X, y).certificate_)
+
+
+@pytest.mark.parametrize("algorithm", names())
+def test_every_classifier_takes_no_penalty(algorithm):
+    learner = find(algorithm)
+    learner(penalty=None).fit([[0.0], [1.0]], ["no", "yes"])
+    if "l1_ratio" not in declarations(learner):
+        with pytest.raises(ValueError, match=r"`penalty` of \w+ must be None; got 'l2'. .* Perceptron"):
+            learner(penalty="l2").fit([[0.0], [1.0]], ["no", "yes"])

@@ -12,7 +12,7 @@ import click
 
 from rosenblatt._version import __version__
 from rosenblatt.cli import _options as option
-from rosenblatt.cli._errors import reported
+from rosenblatt.cli._errors import go_on_unread, reported
 
 NAMES = (
     "train", "predict", "tag", "evaluate", "stream", "inspect", "export", "trace", "certify", "compare", "lab", "serve", "replay",
@@ -113,6 +113,7 @@ def main() -> None:
     for output in (sys.stdout, sys.stderr):
         if hasattr(output, "reconfigure"):
             output.reconfigure(errors="backslashreplace")  # do not fail on a label that the terminal cannot show
+    go_on_unread("stderr")
     try:
         reported(app)(prog_name="rosenblatt")  # printing --help can fail, too
     except click.exceptions.Exit as ended:

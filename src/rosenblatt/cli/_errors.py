@@ -32,7 +32,7 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except BrokenPipeError:
-            _discard_output()  # the reader of a pipe, such as `head`, has all that it wants
+            _discard(sys.stdout)  # the reader of a pipe, such as `head`, has all that it wants
         except Failure as error:
             _say(str(error))
             raise click.exceptions.Exit(FAILED) from error
@@ -41,7 +41,7 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
             _say(f"{place}{error.strerror or error}")
             if error.errno not in FULL:
                 raise click.exceptions.Exit(MISUSED) from error
-            _discard_output()
+            _discard(sys.stdout)
             raise click.exceptions.Exit(FAILED) from error
         except ValueError as error:
             _say(str(error))
@@ -59,9 +59,40 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _discard_output() -> None:
-    """Discard the rest of standard output; otherwise Python reports the same error again when it closes the file."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _discard(stream: Any) -> None:
+    """Discard the rest of a stream; otherwise Python reports the same error again when it closes the file."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class _Unread:
+    """A stream of text that is dropped as soon as the other end of its pipe is closed."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write the text, or drop it."""
+        try:
+            return int(self._stream.write(text))
+        except BrokenPipeError:
+            _discard(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        """Write what is left, or drop it."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            _discard(self._stream)
+
+
+def go_on_unread(*names: str) -> None:
+    """Go on when nobody reads the streams "stdout" or "stderr" any more: the result of the command is not in them."""
+    for name in names:
+        setattr(sys, name, _Unread(getattr(sys, name)))
 
 
 @contextmanager

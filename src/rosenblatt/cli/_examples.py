@@ -102,6 +102,29 @@ class Interrupt:
             signal.signal(name, handler)
 
 
+class Mixture:
+    """Whether the batches of a file have its classes in about the same shares, as those of a shuffled file."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(0)
+        self._different = self._pairs = 0.0
+
+    def add(self, codes: Codes) -> None:
+        """Count the classes of a batch, and the pairs of its examples that differ in class."""
+        counts = np.bincount(codes[codes >= 0], minlength=self._counts.size).astype(np.float64)
+        size = counts.sum()
+        self._different += size * size - np.square(counts).sum()
+        self._pairs += size * (size - 1)
+        self._counts = np.pad(self._counts, (0, counts.size - self._counts.size)) + counts
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether two examples of a batch differ in class less than half as often as two examples of the file."""
+        size = self._counts.sum()
+        different = size * size - np.square(self._counts).sum()
+        return bool(self._different * size * (size - 1) < 0.5 * different * self._pairs)
+
+
 class Examples:
     """Examples of a stream for several epochs.
 
@@ -119,6 +142,11 @@ class Examples:
         Ends the reading of standard input early.
     order : callable, default=ordered
         All classes of a new model, in their order, from the first labels.
+
+    Attributes
+    ----------
+    mixture : Mixture
+        The classes of the batches, if the examples do not fit into memory.
     """
 
     def __init__(
@@ -134,6 +162,7 @@ class Examples:
         self.stream, self.model, self.limit, self.interrupt, self.order = stream, model, limit, interrupt, order
         self.class_weight = class_weight
         self.whole: Block | None = None
+        self.mixture = Mixture()
         self._places = np.zeros(0, np.int64)
         self._kept: list[Any] | None = []
 
@@ -148,6 +177,7 @@ class Examples:
             yield self.whole
             return
         kept, size, first, batches = self._kept, 0, 0, iter(self.stream)
+        first_pass = kept is not None
         if self.stream.bytes_total is None and self.interrupt is not None:
             batches = self.interrupt.before_end(batches, lambda: self.stream.holds)
         self._kept = None
@@ -169,11 +199,14 @@ class Examples:
             while kept:
                 block = self._block(kept.pop(), first)
                 first += len(block.table)
+                self._count(block.codes)
                 yield block
         for batch in batches:
             self._add_new(sort=False)
             block = self._block(batch, first)
             first += len(block.table)
+            if first_pass:
+                self._count(block.codes)
             yield block
 
     def _check_labels(self, examples: int) -> None:
@@ -200,6 +233,10 @@ class Examples:
             self._places = np.array([model.class_number[label] for label in self.stream.labels], np.int64)
         if self.stream.encoder.n_features > model.n_features:
             model.add_features(self.stream.encoder.n_features)
+
+    def _count(self, codes: Codes) -> None:
+        """Note the classes of a batch in the first of several passes."""
+        self.mixture.add(codes)
 
     def _weights(self, codes: Codes, weights: Floats, whole: bool) -> Floats:
         if self.class_weight is None:

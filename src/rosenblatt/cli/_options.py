@@ -180,7 +180,7 @@ words = click.option(
     type=click.Choice(["log", "counts", "tfidf"]),
     help="The values of words: log is 1 + log of how often each occurs, all words of an example scaled to length 1; tfidf first "
     "multiplies these by a factor that is larger for words in few examples; counts is how often each occurs. In svmlight and VW "
-    "text, all features are words. Default: log for columns of tables, counts for svmlight and VW text.",
+    "text, all features are words. Default: log for columns of tables and for VW text without values, else counts.",
 )
 ngrams = click.option(
     "--ngrams",

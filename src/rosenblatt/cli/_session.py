@@ -292,6 +292,11 @@ class Session:
             def after_epoch(history: History) -> None:
                 bar.clear()
                 on_epoch(self.schedule, history)
+                if len(history.done) == 1 and self.shuffle and not self.quiet and examples.mixture.is_sorted:
+                    warn(
+                        "the data seem to be sorted by their labels. They are larger than memory, so they are shuffled only "
+                        "within parts of about a megabyte, and the model may be poor. Shuffle the lines of the file first."
+                    )
 
             looked = bool(history.epochs)
 

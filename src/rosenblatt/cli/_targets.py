@@ -84,6 +84,9 @@ class TargetExamples(Examples):
     def _check_labels(self, examples: int) -> None:
         pass
 
+    def _count(self, codes: Any) -> None:
+        pass
+
     def _add_new(self, sort: bool) -> None:
         if self.stream.encoder.n_features > self.model.n_features:
             self.model.add_features(self.stream.encoder.n_features)

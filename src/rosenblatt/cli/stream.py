@@ -7,7 +7,7 @@ from typing import IO, Any
 import click
 
 from rosenblatt.cli import _options as option
-from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
+from rosenblatt.cli._errors import INTERRUPTED, Usage, go_on_unread, warn
 
 
 @option.command()
@@ -98,6 +98,8 @@ def stream(
     from rosenblatt.training.regression import Course
 
     check_output(model)
+    if model is not None or output is not None:
+        go_on_unread("stdout")
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, None)
     regression = regression or names_regressor(algorithm)
     named = algorithm or (ALGORITHM if regression else option.STREAMING)

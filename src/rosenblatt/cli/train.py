@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rosenblatt.cli import _options as option
-from rosenblatt.cli._errors import INTERRUPTED, Usage, warn
+from rosenblatt.cli._errors import INTERRUPTED, Usage, go_on_unread, warn
 
 if TYPE_CHECKING:
     from rosenblatt.training.history import Epoch, History
@@ -166,6 +166,7 @@ def train(
     from rosenblatt.training.evaluation import Evaluation, describe_strangers, describe_unseen
 
     check_output(model, report)
+    go_on_unread("stdout")
     if report is not None and PurePath(report).suffix.lower() not in ("", ".html", ".htm"):
         raise Usage(f"--report writes an HTML page, whose name ends with .html; got {report}. Change the ending.")
     if format == "conll":

@@ -28,6 +28,13 @@ class Preamble(NamedTuple):
     label: str | None
 
 
+def sparse_row(line: int) -> BadData:
+    """The error for a row that names its attributes by numbers."""
+    return BadData(
+        "Rows of sparse ARFF, such as {0 1.5, 3 a}, cannot be read. Convert the file to svmlight text.", line=line
+    )
+
+
 def preamble(text: str) -> Preamble:
     """Read the lines up to ``@data``."""
     names, kinds, label = [], [], None
@@ -48,8 +55,6 @@ def preamble(text: str) -> Preamble:
         elif word in ("@output", "@outputs"):
             label = line.split(None, 1)[1].split(",")[0].strip().strip("'\"")
         elif word == "@data":
-            if lines[number].lstrip().startswith("{"):
-                raise BadData("Sparse ARFF cannot be read. Convert the file to svmlight text.", line=number + 1)
             return Preamble(number, names, kinds, label)
         elif word and word[0] not in "@%":
             break

@@ -12,7 +12,7 @@ import numpy as np
 
 from rosenblatt.engine.entries import last_record
 
-from .arff import preamble
+from .arff import preamble, sparse_row
 from .bad_rows import without_lines
 from .dates import Form, is_date
 from .encoder import SHORT, Encoder
@@ -36,6 +36,7 @@ from .tables import (
 )
 
 QUOTE = '"'
+SPACES = (" ", "\t")
 LINE_END = ord("\n")
 
 
@@ -44,7 +45,8 @@ class Dialect(NamedTuple):
 
     `label_kinds` has the kind of each column if it is the label, `idle` the columns that say nothing, with the reasons. `skipped`
     lines come before the first row, and `label` is the label column, where an ARFF file says so. `forms` says how numbers that
-    are not plain, and dates, are written, and `samples` has the first values.
+    are not plain, and dates, are written, and `samples` has the first values. With `row_names` the header does not have the first
+    column, as R writes it.
     """
 
     delimiter: str
@@ -58,6 +60,7 @@ class Dialect(NamedTuple):
     samples: dict[str, Sample]
     skipped: int = 0
     label: str | None = None
+    row_names: bool = False
 
 
 def sniff(
@@ -86,6 +89,10 @@ def sniff(
     rows = [row for row in _rows(lines, delimiter, quoted) if row]
     if not rows:
         raise BadData("A table must have rows; this file has none. Check that it was written completely.")
+    whole = rows if complete else rows[:-1]  # the last row may be cut off
+    row_names = header is not False and delimiter in SPACES and _has_row_names(whole)
+    if row_names:
+        rows[0], header = ["", *rows[0]], True
     width = len(rows[0])
     body = [row for row in rows[1:] if len(row) == width]
     columns = [[row[c] for row in body] for c in range(width)]
@@ -106,34 +113,41 @@ def sniff(
             "A table must have rows below its header; this file has none. If its first line is a row, say so with --no-header "
             "(header=False in Python)."
         )
-    unnamed = names[0] if not header or not rows[0][0].strip() else None
     label_kinds = [guess_kind(column, ["", *na]) for column in columns]
     guesses = [guess(column, missing, "," if delimiter == ";" else ".", tolerant) for column in columns]
     found = {name: kind for name, (kind, _) in zip(names, guesses)}
     forms = {name: form for name, (_, form) in zip(names, guesses) if form is not None}
     samples = {name: Sample.of(column, missing) for name, column in zip(names, columns)}
-    idle = idle_columns(dict(zip(names, columns)), found, unnamed, complete)
-    return Dialect(delimiter, quoted, header, names, found, dict(zip(names, label_kinds)), idle, forms, samples)
+    idle = idle_columns(
+        dict(zip(names, columns)), found, complete,
+        unnamed=None if header else names[0], index=names[0] if header and not rows[0][0].strip() else None,
+    )  # fmt: skip
+    kinds_of_labels = dict(zip(names, label_kinds))
+    return Dialect(delimiter, quoted, header, names, found, kinds_of_labels, idle, forms, samples, row_names=row_names)
+
+
+def _has_row_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the header has one field less than each row: R's write.table does not name the column of row names."""
+    return len(rows) > 1 and all(len(row) == len(rows[0]) + 1 and row[-1].strip() for row in rows[1:])
 
 
 def _arff(text: str, na: Sequence[str]) -> Dialect:
     """The dialect of an ARFF file."""
     start = preamble(text)
-    rest = text.split("\n", start.lines)[-1]
-    single = "'" in rest and QUOTE not in rest
-    rows = [
-        row for row in _rows(rest.replace("'", QUOTE) if single else rest, ",", True) if len(row) == len(start.names)
-    ]
+    rest = _tidy_arff(text.encode(), start.lines).decode()
+    rows = [row for row in _rows(rest, ",", True) if len(row) == len(start.names)]
     if not rows:
         raise BadData(
             f"A table must have rows with {len(start.names)} fields, one for each attribute; this file has none. Check that it "
             "was written completely."
         )
+    missing = [*MISSING, *na]
     columns = [[row[c].strip() for row in rows] for c in range(len(start.names))]
-    kinds = [kind or guess_kind(column, [*MISSING, *na]) for kind, column in zip(start.kinds, columns)]
-    named = dict(zip(start.names, kinds))
-    samples = {name: Sample.of(column, [*MISSING, *na]) for name, column in zip(start.names, columns)}
-    return Dialect(",", True, True, start.names, named, named, {}, {}, samples, start.lines, start.label)
+    guesses = [(kind, None) if kind else guess(column, missing) for kind, column in zip(start.kinds, columns)]
+    kinds = {name: kind for name, (kind, _) in zip(start.names, guesses)}
+    forms = {name: form for name, (_, form) in zip(start.names, guesses) if form is not None}
+    samples = {name: Sample.of(column, missing) for name, column in zip(start.names, columns)}
+    return Dialect(",", True, True, start.names, kinds, kinds, {}, forms, samples, start.lines, start.label)
 
 
 def _fits(text: str, encoder: Encoder) -> bool:
@@ -147,7 +161,8 @@ def _fits(text: str, encoder: Encoder) -> bool:
 
 def _names(cells: Sequence[str]) -> list[str]:
     """The names in a header; a column without a name is named by its number."""
-    names = [cell.strip() or str(c) for c, cell in enumerate(cells)]
+    given = {cell.strip() for cell in cells}
+    names = [cell.strip() or (f"Unnamed: {c}" if str(c) in given else str(c)) for c, cell in enumerate(cells)]
     repeated = [name for name, many in itertools.groupby(sorted(names)) if len(list(many)) > 1]
     if repeated:
         raise BadData(
@@ -217,19 +232,40 @@ def _all_records(text: str, delimiter: str, quoted: bool) -> Iterator[Record]:
 def _delimiter(text: str) -> str:
     """The delimiter that splits the first lines into the largest constant number of fields."""
     first = text.split("\n", 20)[:20]
-    best, fields = ",", 1
-    for sign in (",", "\t", ";", "|"):
-        widths = {len(row) for row in _rows("\n".join(first[:-1] or first), sign, True) if row}
-        if len(widths) == 1 and max(widths) > fields:
-            best, fields = sign, max(widths)
-    if fields > 1:
-        return best
-    lines = [line.split() for line in (first[:-1] or first) if line.strip()]
-    widths = {len(words) for words in lines}
-    numbers = sum(bool(NUMBER.match(word)) for words in lines[1:] for word in words)
-    if len(widths) == 1 and max(widths) > 1 and len(lines) > 1 and 2 * numbers >= (len(lines) - 1) * max(widths):
-        return " "  # columns separated by blanks; text of as many words in each line would have few numbers
-    return best
+    lines = [line for line in (first[:-1] or first) if line.strip()]
+    blanks = [_FIELD.findall(line) for line in lines]
+    for signs in ((",", "\t", ";", "|"), ("\t",)):  # first those that give the header a name for each column
+        named, best, fields = len(signs) == 1, ",", 1
+        for sign in signs:
+            width = _width([row for row in _rows("\n".join(lines), sign, True) if row], named)
+            if width > fields:
+                best, fields = sign, width
+        width = _width(blanks, named) if len(lines) > 1 else 0
+        if width > 1 and (fields == 1 or (best == "\t" and has_several_numbers(lines[1]))):
+            values = [word for words in blanks[1:] for word in words]
+            if 2 * sum(word[0] == QUOTE or NUMBER.match(word) is not None for word in values) >= len(values):
+                return " "  # text of as many words in each line would have few numbers
+        if fields > 1:
+            return best
+    return ","
+
+
+_FIELD = re.compile(r'"(?:[^"]|"")*"(?!\S)|\S+')
+"""A field among blanks."""
+
+
+def _width(rows: Sequence[Sequence[str]], row_names: bool) -> int:
+    """The number of fields of all rows; 0 if they differ. With `row_names` the first must have one less."""
+    if row_names:
+        return len(rows[0]) + 1 if _has_row_names(rows) else 0
+    widths = {len(row) for row in rows}
+    return max(widths) if len(widths) == 1 else 0
+
+
+def has_several_numbers(line: str) -> bool:
+    """Whether a field between tabs has several numbers: the columns are separated by blanks and tabs."""
+    words = [field.split() for field in line.split("\t")]
+    return any(len(field) > 1 and all(map(NUMBER.match, field)) for field in words)
 
 
 def _quoted(text: str, delimiter: str) -> bool:
@@ -250,6 +286,10 @@ def _is_header(first: Sequence[str], columns: Sequence[Sequence[str]], kinds: Se
         for cell, column in zip(first, columns)
     ):
         return True  # the names of other columns may be numbers
+    numbers = [cell for cell in first if NUMBER.match(cell)]
+    counted = len(numbers) > 1 and numbers == [str(c) for c in range(len(numbers))]
+    if counted and not first[0]:
+        return True  # a frame of pandas whose columns have numbers as names
     if any(NUMBER.match(cell) for cell in first) or first == [""]:
         return False
     if len(set(first)) < len(first):  # repeated cells are values; they are names only above columns of numbers
@@ -300,7 +340,8 @@ class DelimitedReader(TableReader):
                 continue
             if header:
                 first = block.memory[: block.memory.find(b"\n")].decode("utf-8", "replace")
-                names = _names(next(_rows(first, self.dialect.delimiter, self.dialect.quoted), []))
+                cells = next(_rows(first, self.dialect.delimiter, self.dialect.quoted), [])
+                names = _names(["", *cells] if self.dialect.row_names else cells)
                 self.check_columns(names)
             yield block, names, int(header)
             header = False
@@ -410,8 +451,6 @@ class DelimitedReader(TableReader):
         if self.dialect.skipped:
             text = _tidy_arff(text.encode(), header).decode()
             header = 0
-        elif self.dialect.delimiter == " ":
-            text = _tidy_blanks(text.encode()).decode()
         return itertools.islice(_all_records(text, self.dialect.delimiter, self.dialect.quoted), int(header), None)
 
     def _line(self, unit: tuple[Block, list[str], int], row: int) -> int:
@@ -505,15 +544,22 @@ def without(texts: Any, missing: Sequence[str]) -> Any:
     return pa.compute.if_else(pa.array(mask), pa.scalar(None, pa.string()), texts)
 
 
+_BLANKS = re.compile(rb'((?<!\S)"(?:[^"\n]|"")*"(?!\S))[ \t]*|[ \t]+')
+_AT_ENDS = re.compile(rb"^ | (?=\r?\n|\Z)", re.MULTILINE)
+
+
 def _tidy_blanks(text: bytes) -> bytes:
-    """Rows whose fields are separated by one blank each, without blanks around them."""
-    return re.sub(rb"[ \t]*(?=\r?\n|\Z)|^[ \t]+", b"", re.sub(rb"[ \t]+", b" ", text), flags=re.MULTILINE)
+    """Rows whose fields are separated by one blank each, without blanks around them; quoted fields stay as they are."""
+    return _AT_ENDS.sub(b"", _BLANKS.sub(rb"\1 ", text))
 
 
 def _tidy_arff(text: bytes, skipped: int) -> bytes:
     """Rows of ARFF as CSV: preamble and comments become empty lines, quotes double, and commas between fields have no blanks."""
     lines = text.split(b"\n")
     lines[:skipped] = [b""] * skipped
+    for number, line in enumerate(lines, start=1):
+        if line.lstrip().startswith(b"{"):
+            raise sparse_row(number)
     rows = b"\n".join(b"" if line.lstrip().startswith(b"%") else line for line in lines)
     if b"'" in rows and b'"' not in rows:
         rows = rows.replace(b"'", b'"')

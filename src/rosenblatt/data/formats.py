@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from .batch import Batch
-from .delimited import DelimitedReader, sniff
+from .delimited import DelimitedReader, has_several_numbers, sniff
 from .encoder import Encoder
 from .errors import BadData
 from .json_lines import JsonReader, sniff_json
@@ -103,7 +103,8 @@ def _by_content(head: bytes) -> str:
         return "vw"
     if all(_SVMLIGHT.match(line) for line in lines) and any(b":" in line for line in lines):
         return "svmlight"
-    return "tsv" if b"\t" in lines[0] else "csv"
+    mixed = len(lines) > 1 and has_several_numbers(lines[1].decode("utf-8", "replace"))  # blanks and tabs
+    return "tsv" if b"\t" in lines[0] and not mixed else "csv"
 
 
 def make_reader(
@@ -150,8 +151,10 @@ def make_reader(
         encoder = encoder or Encoder(family, first_column=int(bool(one_based)), **options)
         return SvmlightReader(encoder, buffers, labelled)
     if format == "vw":
-        from .vw import VwReader
+        from .vw import VwReader, has_values
 
+        if word_weights is None and not has_values(source.head()):
+            options["word_weights"] = "log"
         return VwReader(encoder or Encoder(family, **options), buffers)
     if format == "parquet":
         return ParquetReader.of(source, encoder, buffers.size, label, types, labelled, options, tolerant)
@@ -172,9 +175,8 @@ def make_reader(
         label = dialect.label if label is None else label
         encoder = plan(
             dialect.kinds, label, types, labelled, label_kinds=dialect.label_kinds, idle=dialect.idle,
-            forms=dialect.forms, samples=dialect.samples, **options,
+            forms=dialect.forms, samples=dialect.samples, delimiter=dialect.delimiter, **options,
         )  # fmt: skip
         encoder.header, encoder.width = dialect.header, len(dialect.names)
-        encoder.delimiter = dialect.delimiter
         labelled = True
     return DelimitedReader(encoder, buffers, dialect, labelled, tolerant)

@@ -8,12 +8,17 @@ ENOUGH = 20
 """The smallest number of rows from which such a column is recognised."""
 
 _ID = re.compile(r"(?:^|.*[_\W])(?:id|uuid|guid)\Z|index\Z|idx\Z|.*[a-z](?:Id|ID)\Z")
-_UNNAMED = re.compile(r"Unnamed: 0\Z|__index_level_0__\Z")
+_INDEX = re.compile(r"Unnamed: 0\Z|__index_level_0__\Z")
 _WHOLE = re.compile(r"-?\d+\Z")
 
 
 def idle_columns(
-    samples: Mapping[str, Sequence[str]], kinds: Mapping[str, str], unnamed: str | None, complete: bool
+    samples: Mapping[str, Sequence[str]],
+    kinds: Mapping[str, str],
+    complete: bool,
+    *,
+    unnamed: str | None = None,
+    index: str | None = None,
 ) -> dict[str, str]:
     """The columns to leave out, each with its reason.
 
@@ -23,18 +28,26 @@ def idle_columns(
         The first values of each column.
     kinds : mapping of str to str
         The kinds of the columns.
-    unnamed : str or None
-        The first column, if it has no name of its own.
     complete : bool
         Whether the samples are the whole file; otherwise no column is called constant.
+    unnamed : str or None, default=None
+        The first column, if no column has a name. It is left out if it counts up from 0 or 1.
+    index : str or None, default=None
+        The first column, if all others have names, as pandas and R write the index or the names of rows. It is left out if it
+        has whole numbers, in any order, or texts that differ.
     """
     found = {}
     for name, values in samples.items():
         present = [value.strip() for value in values]
-        if len(present) < ENOUGH or kinds[name] == "words":
-            continue
         whole = all(map(_WHOLE.match, present))
-        if whole and (name == unnamed or _UNNAMED.match(name)) and _counts_up(present):
+        if present and (name == index or _INDEX.match(name)):
+            if whole:
+                found[name] = "row numbers"
+            elif kinds[name] in ("category", "words") and len(set(present)) == len(present):
+                found[name] = "row names"
+        elif len(present) < ENOUGH or kinds[name] == "words":
+            continue
+        elif whole and name == unnamed and _counts_up(present):
             found[name] = "row numbers"
         elif (whole or kinds[name] == "category") and _is_id(name) and len(set(present)) == len(present):
             found[name] = "an identifier"

@@ -91,7 +91,7 @@ def sniff_json(head: bytes, na: Sequence[str] = (), complete: bool = False, tole
     return {
         "kinds": kinds,
         "label_kinds": label_kinds,
-        "idle": idle_columns(whole, kinds, None, complete),
+        "idle": idle_columns(whole, kinds, complete),
         "forms": {name: form for name, (_, form) in guesses.items() if form is not None},
         "samples": samples,
     }

@@ -82,7 +82,7 @@ class ParquetReader(TableReader):
             complete = file.metadata.num_rows <= SAMPLE
             label_kinds = {name: "category" if name in forms else kind for name, kind in kinds.items()}
             encoder = plan(
-                kinds, label, types, labelled, idle=idle_columns(texts, kinds, None, complete), forms=forms,
+                kinds, label, types, labelled, idle=idle_columns(texts, kinds, complete), forms=forms,
                 label_kinds=label_kinds,
                 samples={name: Sample.of(values, [*MISSING, *options["na"]]) for name, values in texts.items()}, **options,
             )  # fmt: skip

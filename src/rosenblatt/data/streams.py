@@ -322,7 +322,7 @@ def open_stream(
     word_weights : {"counts", "log", "tfidf"} or None, default="counts"
         The values of words: how often each occurs; or 1 + log of that, with the words of a row scaled to length 1; or the same
         with each first multiplied by ``1 + log((1 + n) / (1 + m))``, where m of the n rows so far have the word. In svmlight
-        and VW text all features are words. None means log for tables and counts for other formats.
+        and VW text all features are words. None means log for tables and for VW text without values, and counts for other files.
     ngrams : (int, int), default=(1, 1)
         The least and the largest number of words of a phrase: (1, 2) uses single words and pairs of consecutive words, (0, 0) no
         words.

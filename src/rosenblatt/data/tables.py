@@ -20,8 +20,11 @@ from .summary import Sample
 LABEL_NAMES = ("label", "target", "class", "y")
 """Usual names of the label column; an earlier one is preferred."""
 
-MISSING = ["", "NA", "N/A", "NaN", "nan", "na", "n/a", "null", "NULL", "None", "none", "?"]
+MISSING = ["", "NA", "N/A", "NaN", "nan", "na", "n/a", "null", "NULL", "None", "none", "?", "<null>"]
 """Representations of a missing value; such a number or category has no feature."""
+
+SEPARATED = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
+"""The delimiters, in words."""
 
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*\Z")
 
@@ -98,13 +101,14 @@ def plan(
     idle: Mapping[str, str] | None = None,
     forms: Mapping[str, Any] | None = None,
     samples: Mapping[str, Sample] | None = None,
+    delimiter: str | None = None,
     **options: Any,
 ) -> Encoder:
     """Create an encoder for a table with the detected kinds of columns, some of which `types` may replace.
 
     `label_kinds` has the kind of each column if it is the label, where only empty fields are missing. `idle` has columns to leave
     out, unless `types` names them, and the reasons. `forms` says how numbers that are not plain, and dates, are written.
-    `samples` are the first values of the columns.
+    `samples` are the first values of the columns, and `delimiter` is what separates the fields of a text.
     """
     chosen, forms = dict(kinds), dict(forms or {})
     if weight is not None and weight not in chosen:
@@ -147,8 +151,10 @@ def plan(
                 "or convert it first."
             )
     if not chosen:
+        fields = f", if its fields are separated by {SEPARATED[delimiter]}" if delimiter else ""
         raise BadData(
-            "A table must have a column besides the label; this one has none. Check the delimiter and the format."
+            f"A table must have a column besides the label; this one has none{fields}. All rows must have the same number of "
+            "fields; check their quotes, and the format."
         )
     forms = {name: form for name, form in forms.items() if chosen.get(name) in ("number", "date") and form is not None}
     encoder = Encoder("table", columns=chosen, label=column, forms=forms, **options)
@@ -159,6 +165,7 @@ def plan(
     if column in encoder.samples:
         encoder.samples[column] = encoder.samples[column].of_label(encoder.na)
     _refuse_text_options(encoder)
+    encoder.delimiter = delimiter or encoder.delimiter
     return encoder
 
 

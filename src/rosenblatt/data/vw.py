@@ -61,6 +61,11 @@ class Parsed(NamedTuple):
         return self.found.size + int(self.labels.nbytes + self.weights.nbytes)
 
 
+def has_values(head: bytes) -> bool:
+    """Whether a feature or a namespace has a number; otherwise the features are words."""
+    return any(b":" in line.partition(b"|")[2] for line in head.split(b"\n"))
+
+
 class VwReader(OneLineEach):
     """Reader of VW text; features are named ``name`` or ``namespace^name``."""
 

@@ -69,6 +69,11 @@ def header(estimator: Any, name: str, learn: bool) -> str:
 
 def _check_learning(model: Model, owner: str) -> None:
     rule = model.rule
+    if rule.penalty is not None:
+        raise NotInC(
+            f"`to_c(learn=True)` needs a learner without a penalty; {owner} has one. Use to_c() to predict, or train with "
+            "penalty=None."
+        )
     if rule.kind not in (Additive, Diagonal) or rule.link != "identity":
         raise NotInC(
             f"`to_c(learn=True)` needs a rule that adds a multiple of the example, with a diagonal covariance if any; {owner} "

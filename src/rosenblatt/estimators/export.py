@@ -45,7 +45,8 @@ class Exports:
         Returns
         -------
         SGDClassifier, SGDRegressor or Pipeline
-            A model can continue to learn with its `partial_fit`.
+            A model can continue to learn with its `partial_fit`: the classifier by the rule of the perceptron, with the penalty
+            of this learner.
         """
         from sklearn.linear_model import SGDClassifier, SGDRegressor
 
@@ -62,7 +63,8 @@ class Exports:
             model = SGDRegressor(loss="epsilon_insensitive", alpha=0.0, learning_rate="constant", penalty=None)
             model.coef_, model.intercept_ = coef[0].astype(np.float64), intercept
         else:
-            model = SGDClassifier(loss="perceptron", alpha=0.0, learning_rate="constant", eta0=1.0, penalty=None)
+            eta0 = float(getattr(self, "eta0", 1.0))
+            model = SGDClassifier(loss="perceptron", learning_rate="constant", eta0=eta0, **self._penalty_settings())
             model.coef_ = coef.astype(np.float64)
             model.intercept_ = np.nextafter(intercept, np.inf) if classes.size == 2 and order is None else intercept
             model.classes_ = classes
@@ -76,6 +78,12 @@ class Exports:
         if names is not None:
             model.feature_names_in_ = names
         return model
+
+    def _penalty_settings(self) -> dict[str, Any]:
+        """The penalty as parameters of scikit-learn's learners."""
+        if getattr(self, "penalty", None) is None:
+            return {"penalty": None, "alpha": 0.0}
+        return {name: getattr(self, name) for name in ("penalty", "alpha", "l1_ratio")}
 
     def _encodes_a_table(self) -> bool:
         """Whether the model takes the columns of a table."""

@@ -273,6 +273,12 @@ class OnlineParameters:
         "but one. Larger values, up to the number of cores, are faster on large inputs.",
         least=None, nonzero=True, none=True, fit_only=True,
     )  # fmt: skip
+    penalty: str | None = parameter(
+        None,
+        "For code that sets it as for scikit-learn's classes: this learner has no penalty. Leave it out, or take Perceptron, "
+        "AveragedPerceptron, MarginPerceptron or PassiveAggressive for one.",
+        none=True,
+    )
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)

@@ -91,7 +91,7 @@ def _source(learner: Any) -> str:
 def _parameters(name: str, learner: Any) -> list[dict[str, Any]]:
     declared, default = declarations(learner), defaults(learner) | DEFAULTS
     without = {"kernel": ("eta",), "parallel": ("multiclass", "on_zero")}.get(name, ())
-    unused = {"alpha"} if "penalty" in declared else set()  # the weight of a penalty, which a trace refuses
+    unused = {"alpha"} if "l1_ratio" in declared else set()  # the weight of a penalty, which a trace refuses
     shown = [key for key in declared if key not in HIDDEN | unused and key not in without]
     shown.sort(key=lambda key: COMMON.index(key) if key in COMMON else -1)
     return [{"name": key, "default": default[key], **_control(key, declared[key], learner.__name__)} for key in shown]

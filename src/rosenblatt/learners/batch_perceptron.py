@@ -67,6 +67,7 @@ class BatchPerceptron(LinearClassifier, step=step, target=0.0, streams=False):
     multiclass: str = shared("multiclass")
     verbose: int = shared("verbose")
     n_jobs: int | None = shared("n_jobs")
+    penalty: str | None = shared("penalty")
     positive: Any = shared("positive")  # last, because in the lines above `positive` declares a number
 
     def _params(self) -> tuple[float, ...]:

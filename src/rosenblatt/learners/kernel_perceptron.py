@@ -121,6 +121,7 @@ class KernelPerceptron(Declared, Probabilities, Exports, ClassifierMixin, BaseEs
     n_iter_no_change: int = shared("n_iter_no_change")
     shuffle: bool | str = shared("shuffle")
     random_state: Any = shared("random_state")
+    penalty: str | None = shared("penalty")
     budget: int | None = whole(
         None,
         "Largest number of support rows; larger values keep more but take more time and memory. Use None to keep every mistake.",

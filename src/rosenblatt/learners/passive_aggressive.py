@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 
 from rosenblatt.estimators.base import LinearClassifier
-from rosenblatt.estimators.parameters import OnlineParameters, PenaltyParameters, choice, positive, shared
+from rosenblatt.estimators.parameters import OnlineParameters, PenaltyParameters, choice, positive
 
 
 def step(margin: float, sq_norm: float, ceiling: float, softening: float) -> float:
@@ -33,10 +33,6 @@ class PassiveAggressive(PenaltyParameters, OnlineParameters, LinearClassifier, s
     """Passive-aggressive learner: takes the smallest step that gives each example a margin of 1.
 
     {parameters}
-
-    Notes
-    -----
-    The default `readout` is that of the paper, the last weights. ``readout="average"`` is nearly always more accurate.
     """
 
     C: float = positive(
@@ -48,7 +44,12 @@ class PassiveAggressive(PenaltyParameters, OnlineParameters, LinearClassifier, s
         ["PA", "PA-I", "PA-II"],
         "No limit on the step; at most C; or a soft limit. PA-I and PA-II are better with noisy labels.",
     )
-    readout: str = shared("readout")
+    readout: str = choice(
+        "last",
+        ["last", "average"],
+        "Predict with the last weights, as in the paper, or with the mean of all weights, which is nearly always more accurate: "
+        "the page of this learner has measurements.",
+    )
 
     def _params(self) -> tuple[float, ...]:
         ceiling = self.C if self.variant == "PA-I" else math.inf
