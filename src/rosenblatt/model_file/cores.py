@@ -149,7 +149,7 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     for place, group in _groups(model).items():
         _fill(model, group, values["arrays"][place])
     if model.rule.link != "identity":
-        model._relink(model.state, count)
+        model._relink(model.state, slice(count, None), with_bias=not count)
     stored = values["memory"]
     wanted = model.memory.content(count)
     _check(isinstance(stored, list) and len(stored) == len(wanted), "the memory of the rule")
