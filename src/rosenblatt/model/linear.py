@@ -119,7 +119,7 @@ class Model:
 
     def nbytes_with(self, vectors: int, features: int) -> int:
         """About the same with more classes or features."""
-        state, memory = self._state, self.memory
+        state, memory, vectors = self._state, self.memory, max(vectors, self.vectors)
         have, width = state.w.shape[0], state.w.shape[1] if state.w.ndim == 2 else 1
         if features <= have and vectors <= width and (vectors == self.vectors or memory.widened(vectors) is not None):
             return self.nbytes
@@ -128,7 +128,7 @@ class Model:
         wide = [a for a in {id(a): a for a in (state.w, state.v, state.u, *memory.by_feature)}.values() if a.size]
         size = capacity * columns * sum(array.itemsize for array in wide)
         full = 8 * vectors * (capacity + 1) ** 2 if isinstance(memory, FullVariances) else 0
-        return size + full
+        return int(size + full)
 
     @property
     def room_matters(self) -> bool:
@@ -213,7 +213,9 @@ class Model:
     def make_room(self, vectors: int) -> None:
         """Copy the weights once for so many weight vectors, and not several times while these are added one by one."""
         weights = self.state.w
-        if weights.ndim == 2 and vectors > weights.shape[1] and not self.linked:  # linked weights would be computed again
+        if (
+            weights.ndim == 2 and vectors > weights.shape[1] and not self.linked
+        ):  # linked weights would be computed again
             self._reshape(self.vectors, weights.shape[0], vectors)
 
     def add_features(self, count: int) -> None:

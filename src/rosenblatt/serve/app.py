@@ -234,7 +234,7 @@ class App:
                 check_fields(kind, request)
                 body = compact(request, body)
                 if kind == "score":
-                    return Answer(200, orjson.dumps(service.score(name, request, body)))
+                    return Answer(200, orjson.dumps(await service.score(name, request, body)))
                 service.quotas.count(scope["token"], 1)
                 return Answer(200, orjson.dumps(await service.work(kind, name, request, body)))
         more = body.count(b"\n")

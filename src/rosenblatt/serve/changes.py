@@ -211,6 +211,7 @@ class Changes(Taught):
         """Why the challenger must be given up; empty if it may learn the example."""
         try:
             if self.challenger is not None:
+                self.challenger.weight_of_all = self.weight_of_all
                 self.challenger.check(x, label, limits)
         except ERRORS as refusal:
             return str(refusal)
