@@ -267,8 +267,9 @@ class Groups:
         generation = self._generation
         try:
             moment = await self._copy(served) if moment is None else moment
-        except Exception as error:
-            self._fail(served, error)
+        except Exception:
+            log.exception("a model has no snapshot", extra={"model": served.name})
+            self._fail(served)
             return
         mark, data = moment.mark, await self._bytes_of(served, moment)
         now = time.monotonic()
@@ -284,13 +285,13 @@ class Groups:
             async with self.copying:
                 with self._tracing.span("snapshot", model=served.name):
                     return await asyncio.get_running_loop().run_in_executor(self._encoder, _encoded, moment)
-        except Exception as error:
-            self._fail(served, error)
+        except Exception:
+            log.exception("a model has no snapshot", extra={"model": served.name})
+            self._fail(served)
             return None
 
-    def _fail(self, served: Served, error: Exception) -> None:
+    def _fail(self, served: Served) -> None:
         """A model that has no snapshot must not keep the others from theirs."""
-        log.error("a model has no snapshot", extra={"model": served.name}, exc_info=error)
         self._metrics.snapshot_failures.inc()
         self._not_before[served.number] = time.monotonic() + PAUSE
 
