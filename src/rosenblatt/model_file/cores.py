@@ -190,7 +190,7 @@ def _names_as_bytes(names: list[Any]) -> NDArray[np.uint8]:
 def _names_from_bytes(stored: Any) -> dict[Any, int]:
     names = json.loads(_array(stored, "the list of features", "u", (None,)).tobytes().decode("utf-8", "surrogatepass"))
     _check(isinstance(names, list), "the list of features")
-    numbered = {name: number for number, name in enumerate(names)}
+    numbered = dict(zip(names, range(len(names)), strict=True))
     _check(len(numbered) == len(names), "the list of features")
     return numbered
 

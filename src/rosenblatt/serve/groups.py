@@ -117,9 +117,14 @@ class Groups:
         self._renamed = [(other, name) for other, name in self._renamed if other != number]
         self._parts = [(served, part) for served, part in self._parts if served.number != number]
 
+    @property
+    def has_singles(self) -> bool:
+        """Whether there are single requests, or were a moment ago."""
+        return time.monotonic() - self._single < SINGLES_FOR
+
     async def room(self) -> None:
         """Wait until the collected group is small enough for more lines of a batch."""
-        while self._bytes > (BESIDE_SINGLES if time.monotonic() - self._single < SINGLES_FOR else ENOUGH):
+        while self._bytes > (BESIDE_SINGLES if self.has_singles else ENOUGH):
             self._wake.set()
             await self._taken.wait()
 

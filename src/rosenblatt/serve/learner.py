@@ -16,7 +16,7 @@ import orjson
 from rosenblatt.serve.changes import CHANGES, Changes
 from rosenblatt.serve.choice import new_estimator
 from rosenblatt.serve.events import Event, Limits, Lines, Outcome, Pending, Requests, asking
-from rosenblatt.serve.examples import Refused, checked_id
+from rosenblatt.serve.examples import Refused, checked_id, shown
 from rosenblatt.serve.hashing import Hashed
 from rosenblatt.serve.scoring import explained, wanted
 from rosenblatt.serve.shadow import Shadow
@@ -354,7 +354,7 @@ class Served(Changes):
         if known != label or type(known) is not type(label):
             raise Refused(
                 409,
-                f"The label of {identity!r} is {known!r} and cannot be changed; got {label!r}. Nothing was changed.",
+                f"The label of {identity!r} is {shown(known)} and cannot be changed; got {shown(label)}. Nothing was changed.",
                 label=known,
             )
         return {

@@ -10,7 +10,7 @@ import orjson
 from rosenblatt.serve.access import check_model
 from rosenblatt.serve.changes import MOST_ALIASES
 from rosenblatt.serve.events import Outcome, Pending, Work
-from rosenblatt.serve.examples import Refused, checked_id, checked_label
+from rosenblatt.serve.examples import Refused, checked_id, checked_label, kind_of, shown
 from rosenblatt.serve.insight import describe
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.requests import check_name
@@ -42,7 +42,7 @@ def check_members(kind: str, request: Any) -> None:
     required, optional = FIELDS[kind]
     wanted = ", ".join([*required, *(f"{name} (optional)" for name in optional)]) or "no members"
     if type(request) is not dict:
-        raise Refused(422, f"The body must be a JSON object with {wanted}; got {type(request).__name__}.")
+        raise Refused(422, f"The body must be a JSON object with {wanted}; got {kind_of(request)}.")
     for key in required:
         if key not in request:
             raise Refused(422, f"`{key}` is missing. The object has {wanted}.")
@@ -103,7 +103,7 @@ class Life:
 
     def _new_name(self, name: Any, token: Token | None) -> str:
         if type(name) is not str:
-            raise Refused(422, "A name must be a string.")
+            raise Refused(422, f"A name must be a string; got {shown(name)}.")
         check_name(name)
         if token is not None:
             check_model(token, name)

@@ -13,7 +13,7 @@ from rosenblatt.serve.events import Event
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.snapshots import base_snapshot, from_snapshot
-from rosenblatt.serve.store import Snapshot, Store
+from rosenblatt.serve.store import Snapshot, Store, without_password
 from rosenblatt.serve.teaching import Form
 
 BASE = "base"
@@ -63,7 +63,7 @@ class Log:
 def open_log(source: str) -> Log:
     """Open the log of a store (its address, or an SQLite file), or a log written by `export`."""
     path = Path(source)
-    if "://" not in source:
+    if "://" not in source and without_password(source) == source:
         with path.open("rb") as file:
             start = file.read(16)
         if not start.startswith(b"SQLite format 3"):

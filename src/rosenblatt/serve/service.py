@@ -17,6 +17,7 @@ import contextvars
 import dataclasses
 import hashlib
 import logging
+import math
 import os
 import tempfile
 import threading
@@ -39,7 +40,7 @@ from rosenblatt.serve.insight import describe, of_page, strongest
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.life import Life
 from rosenblatt.serve.metrics import Metrics
-from rosenblatt.serve.news import News
+from rosenblatt.serve.news import News, as_message
 from rosenblatt.serve.records import opened
 from rosenblatt.serve.retention import Policy, Retention
 from rosenblatt.serve.scoring import scored
@@ -58,6 +59,9 @@ FOLLOW = 0.5
 
 SLICE_SECONDS = 0.005
 """Seconds for which a standby applies events without a break."""
+
+BESIDE_SINGLES = 50
+"""Number of lines of a batch that are handled without a break while there are single requests."""
 
 STALE = 30.0
 """Seconds without a reading after which a standby is not ready for reads."""
@@ -138,6 +142,7 @@ class Service:
         self.tracing = tracing or Tracing()
         self.files: dict[str, bytes] = {}
         self.store, self.limits, self.clock = store, limits, clock or Clock()
+        self._ageless = dataclasses.replace(limits, age=math.inf)
         self.metrics = Metrics(self)
         self.models: dict[str, Served] = {}
         self.aside: dict[str, str] = {}
@@ -161,7 +166,7 @@ class Service:
         self._followed = 0.0
         self._numbers, self._numbered = 0, dict[str, int]()
         self._reading, self._stop_reading = asyncio.Lock(), threading.Event()
-        self._turn = asyncio.Lock()
+        self._turn, self._past = asyncio.Lock(), asyncio.Lock()
         self._last_file: SharedFile | None = None
 
     # ---- start and stop ----
@@ -263,6 +268,8 @@ class Service:
         for served in self.models.values():
             served.begin = self.retention.base.get(served.number, 0)
         await self._refresh_tokens()
+        if isinstance(self.clock, Clock) and self.models:
+            self.clock.compare(max(served.time for served in self.models.values()))
         day = Quotas.today()
         self.quotas.start(day, await self._help(self.store.usage, day))
         log.info("read", extra={"seconds": round(time.perf_counter() - started, 3), "models": len(self.models)})
@@ -322,7 +329,7 @@ class Service:
         """Apply the events of the log that a model does not have yet."""
         pause = time.perf_counter() + SLICE_SECONDS
         while served.sequence < last:
-            events = await self._help(lambda: list(self.store.events(served.number, served.sequence, 500)))
+            events = await self._help(self.store.some_events, served.number, served.sequence, 500)
             if not events or events[0].sequence != served.sequence + 1:
                 raise Gap(f"the event {served.sequence + 1} is missing")
             if served.whole_weight >= LARGE:
@@ -388,7 +395,7 @@ class Service:
                 if self.state == "ready" and not self.stalled:
                     for served in self.models.values():
                         if served.busy is None:
-                            self._groups.add(served, served.expire(self.clock(), self.limits))
+                            self._groups.add(served, served.expire(self.clock(), self._limits_now()))
                     if self._groups.events:
                         await self.confirmed(None)
                     if used := self.quotas.changed():
@@ -529,6 +536,11 @@ class Service:
         """About the bytes of the weights and names of all models."""
         return sum(served.whole_weight for served in tuple(self.models.values()))
 
+    def _limits_now(self) -> Limits:
+        """The limits; no prediction expires by its age while the time is in doubt."""
+        doubted = isinstance(self.clock, Clock) and self.clock.doubted
+        return self._ageless if doubted else self.limits
+
     async def _apply(self, kind: str, served: Served, requests: Requests, limits: Limits) -> list[Any]:
         """Apply requests to a model that is idle."""
         if kind == "predict":
@@ -591,7 +603,7 @@ class Service:
     async def work(self, kind: str, name: str, request: Any, text: bytes) -> Any:
         """Predict, reveal or learn; returns the answer when it is on disk, or raises `Refused`."""
         served = await self.idle(self.find, name)
-        answers = await self._apply(kind, served, [(request, text)], self.limits)
+        answers = await self._apply(kind, served, [(request, text)], self._limits_now())
         (answer,) = await self._groups.confirmed(answers, single=True)
         if isinstance(answer, Refused):
             raise answer
@@ -605,10 +617,10 @@ class Service:
         """
         answers: list[Any] = []
         async with self._turn:
-            memory, limits = self.models, self.limits
-            for requests in lines:
+            memory, limits = self.models, self._limits_now()
+            for requests in self._slices(lines):
                 await asyncio.sleep(0)
-                if requests is None:
+                if not requests:
                     continue
                 if kind == "score":
                     answers += await self._scored_lines(name, requests)
@@ -628,6 +640,18 @@ class Service:
                     )
                 answers += await self._apply(kind, served, requests, limits)
         return answers if kind == "score" else list(await self.confirmed(answers))
+
+    def _slices(self, lines: Iterable[Requests | None]) -> Iterator[Requests]:
+        """The lines of a batch in the parts in which they are handled; nothing where other requests can be handled, too."""
+        for requests in lines:
+            if not requests:
+                yield ()
+                continue
+            at = 0
+            while at < len(requests):
+                size = BESIDE_SINGLES if self._groups.has_singles else len(requests)
+                yield requests[at : at + size]
+                at += size
 
     async def score(self, name: str, request: Any, text: bytes) -> dict[str, Any]:
         """Predict from memory, without a record."""
@@ -857,14 +881,22 @@ class Service:
         """Make a queue that receives the events of a model once they are on disk."""
         return self.news.subscribe(self.find(name).name, client, raw)
 
-    async def past_events(self, name: str, after: int, before: int | None = None) -> list[Event]:
-        """Up to a hundred events after a number, and before another one, for a listener that reconnects."""
+    async def past_messages(
+        self, name: str, after: int, raw: bool, before: int | None = None
+    ) -> list[tuple[int, bytes]]:
+        """Messages about some events after a number, and before another one, for a listener that reconnects.
+
+        One listener reads at a time, about 1 MB, because events can be as large as requests; messages are small.
+        """
         number, most = self.find(name).number, 100 if before is None else min(100, before - after - 1)
-        return [
-            event
-            for event in await self._help(lambda: list(self.store.events(number, after, most)))
-            if before is None or event.sequence < before
-        ]
+
+        def read() -> list[tuple[int, bytes]]:
+            events = self.store.some_events(number, after, most, 1 << 20)
+            return [(event.sequence, as_message(event, {}, raw)) for event in events]
+
+        async with self._past:
+            found: list[tuple[int, bytes]] = await self._help(read)
+        return [one for one in found if before is None or one[0] < before]
 
     def begin_of_log(self, name: str) -> int:
         """The last event before the log of a model; 0 if the log is whole."""

@@ -15,7 +15,7 @@ from rosenblatt.model.linear import Model
 from rosenblatt.model.rule import FullVariances
 from rosenblatt.serve import examples, sentences
 from rosenblatt.serve.events import Limits
-from rosenblatt.serve.examples import LARGEST, LONGEST_KEY, Refused
+from rosenblatt.serve.examples import LARGEST, LONGEST_KEY, Refused, shown
 from rosenblatt.serve.hashing import Hashed
 from rosenblatt.serve.records import Records
 from rosenblatt.training.progressive import Pupil, learn_records
@@ -385,13 +385,13 @@ class Taught:
         if classes and (type(label) is bool) != (type(classes[0]) is bool):  # in Python true is equal to 1
             raise Refused(
                 409,
-                f"The labels of `{self.name}` must all be of one type, such as {classes[0]!r}; got {label!r}. Convert them.",
+                f"The labels of `{self.name}` must all be of one type, such as {shown(classes[0])}; got {shown(label)}. Convert them.",
             )
         if not known and len(classes) >= limits.classes:
             raise Refused(
                 409,
                 f"`{self.name}` may have at most {limits.classes} classes after this request; got the new label "
-                f"{str(label)[:60]!r}. Send fewer new labels in one request, or raise --max-classes.",
+                f"{shown(label)}. Send fewer new labels in one request, or raise --max-classes.",
             )
 
     def _check_covariance(self, model: Model, features: int, vectors: int, limits: Limits) -> None:
