@@ -80,6 +80,10 @@ Outcome = tuple[Any, Any, int]
 """Label and prediction of an id, and the number of the event that has its features."""
 
 
+PENDING_BYTES = 300
+"""About the bytes in memory of a prediction that waits for its label, without its request."""
+
+
 class Pending(NamedTuple):
     """A prediction whose label is not known yet; the request is kept as raw text, which takes the least memory.
 
@@ -95,7 +99,7 @@ class Pending(NamedTuple):
     @property
     def size(self) -> int:
         """About the number of bytes in memory."""
-        return len(self.request) + 300 + (8 * len(self.prediction) if type(self.prediction) is list else 0)
+        return len(self.request) + PENDING_BYTES + (8 * len(self.prediction) if type(self.prediction) is list else 0)
 
 
 Work = Callable[[], tuple[list[Event], Any]]

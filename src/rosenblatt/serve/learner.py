@@ -369,8 +369,7 @@ class Served(Changes):
         """Predict and learn labelled examples; one with an id is learned only once."""
         events = self.expire(clock, limits)
         now, accepted = self.now(clock), Lines()
-        if len(requests) > 1:
-            self.expect((request["label"] for request, _ in requests), limits)
+        self.expect([request["label"] for request, _ in requests], limits)
         answers = self._learn_at_once(requests, limits)
         if answers is None:
             answers = [self._learn_line(request, text, limits) for request, text in requests]

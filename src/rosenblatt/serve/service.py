@@ -33,7 +33,7 @@ from rosenblatt.model_file import BadModel
 from rosenblatt.serve.access import Quotas
 from rosenblatt.serve.choice import canonical
 from rosenblatt.serve.clock import Clock
-from rosenblatt.serve.events import Event, Limits, Requests, Work, asking
+from rosenblatt.serve.events import PENDING_BYTES, Event, Limits, Requests, Work, asking
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.groups import Groups
 from rosenblatt.serve.insight import describe, of_page, strongest
@@ -588,7 +588,7 @@ class Service:
 
     def _make_room(self, requests: Requests) -> None:
         """Let predictions of the models with the most of them expire, until there is room for those of requests."""
-        most, more = self.limits.pending_bytes, sum(len(text) for _, text in requests)
+        most, more = self.limits.pending_bytes, sum(len(text) + PENDING_BYTES for _, text in requests)
         while sum(served.pending_bytes for served in self.models.values()) + more > most:
             idle = [served for served in self.models.values() if served.pending and served.busy is None]
             if not idle:

@@ -1,6 +1,6 @@
 """Prediction and learning of single examples with an estimator, together or separately."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
@@ -127,8 +127,11 @@ class Taught:
         new = {label for label in labels if type(label) in _LABELS and label not in known}
         return weight * len(new) >= LARGE or (weight >= LARGE and model.n_features + more > len(model.state.w))
 
-    def expect(self, labels: Iterable[Any], limits: Limits) -> None:
+    def expect(self, labels: Sequence[Any], limits: Limits) -> None:
         """Prepare for the classes of these labels, so that the weights are copied once for all of them."""
+        self._expected = 0
+        if len(labels) == 1:
+            return
         known = getattr(getattr(self.estimator, "model_", None), "class_number", {})
         new = {label for label in labels if type(label) in _LABELS and label not in known}
         self._expected = min(limits.classes, len(known) + len(new))
@@ -385,7 +388,8 @@ class Taught:
         if classes and (type(label) is bool) != (type(classes[0]) is bool):  # in Python true is equal to 1
             raise Refused(
                 409,
-                f"The labels of `{self.name}` must all be of one type, such as {shown(classes[0])}; got {shown(label)}. Convert them.",
+                f"The labels of `{self.name}` must all be of one type, such as {shown(classes[0])}; got {shown(label)}. "
+                "Convert them.",
             )
         if not known and len(classes) >= limits.classes:
             raise Refused(
