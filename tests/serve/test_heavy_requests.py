@@ -274,7 +274,10 @@ def test_the_memory_of_all_models_is_limited(tmp_path, algorithm):
             assert sum(refused.values()) + sum(served.examples for served in service.models.values()) == 300
             assert service.weight() > limits.memory / 8
             learned = {name: served.examples for name, served in service.models.items()}
-            if algorithm not in ("kernel-perceptron", "sequence-perceptron"):  # these count an example as if it were new
+            if algorithm not in (
+                "kernel-perceptron",
+                "sequence-perceptron",
+            ):  # these count an example as if it were new
                 await service.work("learn", "a", *asked(example(0)))
                 learned["a"] += 1
         async with running(tmp_path, limits) as service:

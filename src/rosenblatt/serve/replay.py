@@ -63,9 +63,13 @@ class Log:
 def open_log(source: str) -> Log:
     """Open the log of a store (its address, or an SQLite file), or a log written by `export`."""
     path = Path(source)
-    if "://" not in source and without_password(source) == source:
-        with path.open("rb") as file:
-            start = file.read(16)
+    if "://" not in source:
+        try:
+            with path.open("rb") as file:
+                start = file.read(16)
+        except OSError as error:
+            error.filename = without_password(source)  # perhaps an address with a slash too few
+            raise
         if not start.startswith(b"SQLite format 3"):
             return _open_file(path)
     store = Store(source)
