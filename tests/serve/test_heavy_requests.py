@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 
+import rosenblatt
 from rosenblatt.model.linear import Model
 from rosenblatt.serve import groups as groups_module
 from rosenblatt.serve import insight, learner, life, teaching
@@ -244,6 +245,40 @@ def test_the_weights_are_copied_once_for_all_new_classes_of_a_batch(monkeypatch)
     assert len(copies) > 8
     for one, other in zip(served.estimator.model_.coef(), single.estimator.model_.coef(), strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_new_classes_compute_few_linked_weights_again(monkeypatch, balanced):
+    """Only the weights that were changed since the last new class; the bits are those of computing all of them."""
+    computed, everything, real = [], [], Model._relink
+
+    def counted(self, state, rows=slice(None), with_bias=True):
+        computed.append(rows.size if isinstance(rows, np.ndarray) else len(state.w))
+        real(self, state, slice(None) if everything else rows, with_bias)
+
+    monkeypatch.setattr(Model, "_relink", counted)
+
+    def learned(mixed):
+        rng = np.random.default_rng(3)
+        model = rosenblatt.Winnow(balanced=balanced)
+        for label in "ab":
+            model.learn_one({f"f{n}": 1.0 for n in range(3000)}, label)
+        computed.clear()
+        for n in range(60):
+            model.learn_one({f"f{k}": float(rng.normal()) for k in rng.integers(3000, size=5)}, f"c{n}")
+            if mixed and n % 3 == 0:
+                model.learn_one({f"f{k}": float(rng.normal()) for k in rng.integers(3000, size=5)}, f"c{n // 2}")
+            if n % 10 == 9:
+                with pytest.raises(ValueError, match="finite"):
+                    model.learn_one({"f1": 1.0, "f2": np.inf}, "new")
+        return model.model_.state.w[:, :62].tobytes() + model.model_.state.bias.tobytes()
+
+    once = learned(False)
+    assert sorted(computed)[len(computed) // 2] <= 10
+    mixed = learned(True)
+    everything.append(1)
+    assert learned(False) == once
+    assert learned(True) == mixed
 
 
 @pytest.mark.parametrize(

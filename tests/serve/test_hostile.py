@@ -472,7 +472,7 @@ def test_a_password_in_the_address_of_a_store_is_not_shown():
         with pytest.raises((ValueError, StoreError)) as error:
             Store(address).prepare()
         assert "secret" not in str(error.value), error.value
-        assert "%40" in str(error.value) or address.startswith("postgresql:/ann"), error.value
+        assert "%40" in str(error.value) or "--store takes" in str(error.value), error.value
     for address in ("postgresql://ann:secret@127.0.0.1:1/x", "postgresql://127.0.0.1:1/x?user=ann&password=secret"):
         store = Store(address)
         assert "secret" not in store.name

@@ -180,6 +180,8 @@ class Store:
 
     def __init__(self, url: str) -> None:
         try:
+            if re.match(r"\w\w+(\+\w+)?:/(?!/)", url):
+                raise ValueError("there is a slash too few")
             parsed = make_url(url if "://" in url else f"sqlite:///{url}")
         except (sa.exc.ArgumentError, ValueError) as error:  # a port that is no number gives the second
             raise ValueError(
