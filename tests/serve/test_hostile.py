@@ -257,8 +257,9 @@ def test_new_classes_do_not_copy_all_weights(algorithm, monkeypatch):
 
 
 def test_list_features_count_for_the_limit_of_weights(service, model):
-    statuses = [service.post(f"{model}/learn", {"features": [1.0] * 10_000, "label": f"c{n}"})[0] for n in range(102)]
-    assert statuses == [200] * 100 + [409] * 2
+    answers = [service.post(f"{model}/learn", {"features": [1.0] * 10_000, "label": f"c{n}"}) for n in range(102)]
+    assert [status for status, _ in answers] == [200] * 100 + [409] * 2
+    assert "fewer features" in answers[-1][1]["error"]
 
 
 @pytest.mark.parametrize("algorithm", ["kernel-perceptron", "voted-perceptron"])

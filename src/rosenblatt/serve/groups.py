@@ -224,7 +224,7 @@ class Groups:
                     await self._write(self._put, [], [snapshot], [])
                     self._stored(served, snapshot)
 
-    def _snapshot(self, served: Served, mark: Mark, data: bytes) -> Snapshot:
+    def _snapshot(self, served: Served, mark: Mark, data: memoryview) -> Snapshot:
         keep = self._retention.keep(served.number, mark, self._count)
         return Snapshot(served.number, mark.sequence, data, mark.time, mark.bytes, keep)
 
@@ -284,7 +284,7 @@ class Groups:
             self._parts = [(served, part) for part in self._snapshot(served, mark, data).parts()][::-1]
             self._wake.set()
 
-    async def _bytes_of(self, served: Served, moment: Copy) -> bytes | None:
+    async def _bytes_of(self, served: Served, moment: Copy) -> memoryview | None:
         """Encode a copy; None if that is not possible."""
         try:
             async with self.copying:
@@ -301,5 +301,5 @@ class Groups:
         self._not_before[served.number] = time.monotonic() + PAUSE
 
 
-def _encoded(moment: Copy) -> bytes:
+def _encoded(moment: Copy) -> memoryview:
     return moment.encoded()

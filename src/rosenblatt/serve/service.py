@@ -74,7 +74,7 @@ class SharedFile:
 
     Parameters
     ----------
-    content : bytes
+    content : memoryview
         Content of the file.
     model, sequence : int
         Number of the model, and its last event.
@@ -82,7 +82,7 @@ class SharedFile:
         Seconds that it took to make the content.
     """
 
-    def __init__(self, content: bytes, model: int, sequence: int, cost: float) -> None:
+    def __init__(self, content: memoryview, model: int, sequence: int, cost: float) -> None:
         self.size, self._model, self._sequence = len(content), model, sequence
         self._good_until = time.monotonic() + (50 * cost if cost > 0.2 else 0.0)
         with tempfile.TemporaryFile() as file:

@@ -78,6 +78,10 @@ class Token(NamedTuple):
     quota: int | None = None
 
 
+Content = bytes | memoryview
+"""Bytes, or memory that holds them."""
+
+
 class Snapshot(NamedTuple):
     """State of a model after an event.
 
@@ -93,7 +97,7 @@ class Snapshot(NamedTuple):
 
     model: int
     sequence: int
-    data: bytes
+    data: Content
     time: float = 0.0
     bytes: int = 0
     keep: tuple[int, ...] = ()
@@ -110,7 +114,7 @@ class Part(NamedTuple):
     """Part of a snapshot; the snapshot `of` counts when its last part is there, and then replaces those before."""
 
     number: int
-    data: bytes
+    data: Content
     last: bool
     of: Snapshot
 

@@ -292,9 +292,10 @@ class Taught:
             self._check_total(16 * (len(x) + count), limits, "a smaller `budget`")
             return
         if type(x) is list or model.support is not None:
-            vectors, kept = 1 if count < 3 else count, 0 if model.support is None else len(model.support)
-            self._check_numbers(max(len(x) * count, kept * max(len(x), vectors)), limits, "a smaller `max_support`")
+            vectors = 1 if count < 3 else count
+            self._check_numbers(len(x) * count, limits, "fewer features")
             if model.support is not None:
+                self._check_numbers(len(model.support) * max(len(x), vectors), limits, "a smaller `max_support`")
                 self._check_total(16 * (len(x) + vectors), limits, "a smaller `max_support`")
             if type(x) is list:
                 self._check_covariance(model, len(x), vectors, limits)
