@@ -428,3 +428,22 @@ def test_loading_executes_no_code(model, monkeypatch):
     monkeypatch.setattr("builtins.exec", None)
     with pytest.raises(ValueError, match="algorithm must be one of"):
         rb.load(model)
+
+
+def test_files_in_memory_are_those_of_safetensors():
+    from safetensors.numpy import load, save
+
+    from rosenblatt.model_file import container
+
+    kinds = ["bool", "u1", "i1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"]
+    tensors = {f"{kind} {n}": np.arange(n).astype(kind) for kind in kinds for n in (0, 1, 5)}
+    tensors |= {"a table": np.arange(12.0).reshape(3, 4)[:, ::2], "ü": np.ones((2, 0)), "a number": np.array(3.0)}
+    data = container.to_bytes({"kind": "test", "text": "ü"}, tensors)
+    for found in (load(data), container.from_bytes(data, "it")[1]):
+        assert found.keys() == tensors.keys()
+        for name, array in tensors.items():
+            assert found[name].dtype == array.dtype
+            assert found[name].tobytes() == array.tobytes()
+            assert found[name].shape == array.shape
+    whole = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    assert len(save(whole, {"rosenblatt": "x"})) % 8 == len(data) % 8

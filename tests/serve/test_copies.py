@@ -6,7 +6,9 @@ import uuid
 
 import pytest
 import sqlalchemy as sa
+from click.testing import CliRunner
 
+from rosenblatt.cli import app
 from rosenblatt.model_file import container
 from rosenblatt.serve import audit
 from rosenblatt.serve.learner import Served
@@ -190,3 +192,37 @@ def test_the_command_migrates(store):
     assert "from format 1 to 2" in call("store", "migrate", "--store", store).stdout
     assert "has format 2 already" in call("store", "migrate", "--store", store).stdout
     call("store", "check", "--store", store)
+
+
+def test_no_command_prints_a_password(tmp_path):
+    for address in (
+        "postgresql://ann:secret@127.0.0.1:1/x",
+        "postgresql:/ann:secret@127.0.0.1:1/x",
+        "postgresql://ann:my@secret@127.0.0.1:1/x",
+    ):
+        for command in (
+            ("replay", address),
+            ("store", "import", address, "--store", f"sqlite:///{tmp_path}/new.db"),
+            ("store", "check", "--store", address),
+            ("token", "list", "--store", address),
+            ("serve", "--store", address),
+        ):
+            done = CliRunner().invoke(app, command)
+            assert done.exit_code in (1, 2), command
+            assert "secret" not in done.output, command
+
+
+def test_a_replay_of_several_models_says_what_to_choose(tmp_path):
+    store = f"{tmp_path}/log.db"
+    opened = Store(store)
+    opened.prepare()
+    opened.close()
+    assert "no model in" in call("replay", store, code=2).stderr
+    opened = Store(store)
+    opened.acquire(5.0)
+    for number, name in ((1, "a"), (2, "b")):
+        opened.append([Served(number, name, "perceptron", {}, 0.0).creation()], models=[(number, name)])
+    opened.close()
+    assert "several models: a, b. Choose one with --model." in call("replay", store, code=2).stderr
+    assert "must name one of the models" in call("replay", store, "--model", "c", code=2).stderr
+    call("replay", store, "--model", "b")

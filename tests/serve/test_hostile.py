@@ -18,7 +18,7 @@ from rosenblatt.serve.events import Event, Limits
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.requests import LinesReader
 from rosenblatt.serve.service import Service
-from rosenblatt.serve.store import Store, StoreError
+from rosenblatt.serve.store import Store, StoreError, without_password
 from tests.serve.processes import Server
 from tests.serve.test_faults import wait_until
 
@@ -142,6 +142,75 @@ def test_endless_headers_are_cut_off(service):
     assert service.get("/healthz")[0] == 200
 
 
+def test_requests_without_waiting_for_answers_are_limited(tmp_path):
+    """A client that sends on and never reads is disconnected, and what it sent takes no memory."""
+    with Server(f"sqlite:///{tmp_path}/log.db") as server:
+        server.get("/openapi.json")
+        before = resident(server)
+        for path in (b"/x", b"/openapi.json"):
+            many = b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path * 1300
+            with contextlib.ExitStack() as connected:
+                for _ in range(10):
+                    client = connected.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+                    with pytest.raises(OSError, match=r"reset|Broken pipe"):
+                        client.sendall(many * 100)
+                assert server.get("/livez")[0] == 200
+        assert resident(server) - before < 100
+        few = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n" * 8
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+            client.sendall(few)
+            answers = b""
+            while answers.count(b"HTTP/1.1 200") < 8:
+                answers += client.recv(65536)
+        assert server.stop() == 0
+        assert "Traceback" not in "".join(server.lines)
+
+
+def part_of_a_body(server, size, token=None):
+    """A client that has sent a part of a large body."""
+    client = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+    head = f"POST /v1/models/m/learn HTTP/1.1\r\nHost: localhost\r\nContent-Length: {8 << 20}\r\n"
+    client.sendall((head + (f"Authorization: Bearer {token}\r\n" if token else "") + "\r\n").encode() + b"{" * size)
+    return client
+
+
+LONG = b'{"features":{"x":1},"label":"a"}' + b" " * 70_000
+
+
+def test_unfinished_bodies_do_not_lock_others_out(tmp_path):
+    store = Store(f"sqlite:///{tmp_path}/log.db")
+    store.prepare()
+    greedy, other = store.add_token("greedy", "admin"), store.add_token("other", "admin")
+    with Server(store.name) as server, contextlib.ExitStack() as connected:
+        server.post("/v1/models/m", {"algorithm": "perceptron"}, token=greedy)
+        for _ in range(20):  # only what has arrived counts
+            connected.enter_context(part_of_a_body(server, 1, greedy))
+        assert server.post("/v1/models/m/learn", LONG, token=greedy)[0] == 200
+        for _ in range(6):  # a client has half of the memory
+            connected.enter_context(part_of_a_body(server, (8 << 20) - 1, greedy))
+        wait_until(lambda: server.post("/v1/models/m/learn", LONG, token=greedy)[0] == 503)
+        assert server.post("/v1/models/m/learn", LONG, token=other)[0] == 200
+    store.close()
+
+
+def test_slow_readers_of_files_do_not_lock_others_out(tmp_path):
+    store = Store(f"sqlite:///{tmp_path}/log.db")
+    store.prepare()
+    greedy, other = store.add_token("greedy", "admin"), store.add_token("other", "read")
+    with Server(store.name) as server, contextlib.ExitStack() as connected:
+        server.post("/v1/models/m", {"algorithm": "perceptron"}, token=greedy)
+        for start in range(0, 400_000, 10_000):
+            names = {f"a feature with a long name {n}": 1 for n in range(start, start + 10_000)}
+            server.post("/v1/models/m/learn", {"features": names, "label": "ab"[start // 10_000 % 2]}, token=greedy)
+        for _ in range(40):
+            client = connected.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            head = f"GET /v1/models/m/model HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {greedy}\r\n\r\n"
+            client.sendall(head.encode())
+        wait_until(lambda: server.get("/v1/models/m/model", token=greedy)[0] == 503)
+        assert server.get("/v1/models/m/model", token=other)[0] == 200
+    store.close()
+
+
 def test_pending_predictions_are_weighed(service, model):
     padding = b" " * (1 << 19)
     before = resident(service)
@@ -188,8 +257,9 @@ def test_new_classes_do_not_copy_all_weights(algorithm, monkeypatch):
 
 
 def test_list_features_count_for_the_limit_of_weights(service, model):
-    statuses = [service.post(f"{model}/learn", {"features": [1.0] * 10_000, "label": f"c{n}"})[0] for n in range(102)]
-    assert statuses == [200] * 100 + [409] * 2
+    answers = [service.post(f"{model}/learn", {"features": [1.0] * 10_000, "label": f"c{n}"}) for n in range(102)]
+    assert [status for status, _ in answers] == [200] * 100 + [409] * 2
+    assert "fewer features" in answers[-1][1]["error"]
 
 
 @pytest.mark.parametrize("algorithm", ["kernel-perceptron", "voted-perceptron"])
@@ -398,6 +468,12 @@ def test_a_password_in_the_address_of_a_store_is_not_shown():
         with pytest.raises(ValueError, match="--store takes") as error:
             Store(address)
         assert "secret" not in str(error.value), error.value
+    for address in ("postgresql:/ann:secret@host/x", "postgresql://ann:sec@secret@127.0.0.1:1/x"):
+        assert "secret" not in without_password(address)
+        with pytest.raises((ValueError, StoreError)) as error:
+            Store(address).prepare()
+        assert "secret" not in str(error.value), error.value
+        assert "%40" in str(error.value) or "--store takes" in str(error.value), error.value
     for address in ("postgresql://ann:secret@127.0.0.1:1/x", "postgresql://127.0.0.1:1/x?user=ann&password=secret"):
         store = Store(address)
         assert "secret" not in store.name

@@ -91,11 +91,13 @@ def test_bad_numbers_are_refused(server, model):
         (b'{"features":{"x":' + b"9" * 200 + b'},"label":"a"}', 422), (b'{"features":[1,"a"],"label":"a"}', 422),
         (b'{"features":{"x":1},"label":1.5}', 422), (b'{"features":{"x":1},"label":null}', 422), (b"{", 400), (b"", 400),
         (b"[]", 422), (b'{"features":{"x":{"y":1}},"label":"a"}', 422),
-        (b'{"features":{"x":1},"label":"a","extra":1}', 422),
+        (b'{"features":{"x":1},"label":"a","extra":1}', 422), (b"true", 422),
         (b"\xff\xfe", 400),
     ):  # fmt: skip
         status, answer = server.post(f"{model}/learn", text)
         assert (status, text) == (expected, text), answer
+        said = answer["error"]
+        assert not any(word in said for word in ("True", "False", "None", "dict", "JSON lines")), said
         assert answer["error"]
     assert server.get(model)[1]["examples"] == 0
 

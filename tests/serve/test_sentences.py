@@ -101,7 +101,7 @@ def test_the_model_is_that_of_the_library(tmp_path):
     for token in range(len(words)):
         found = [(reason["feature"], reason["part"]) for reason in answer["reasons"] if reason["token"] == token]
         assert found == [pair for pair in loaded.explain(words, token) if pair[1]]
-    shown = {entry["class"]: entry["features"] for entry in strongest(served.estimator, 3)}
+    shown = {entry["class"]: entry["features"] for entry in strongest(served.estimator, 3)()}
     for tag, features in shown.items():
         assert features == [
             [name, weight] for name, _, weight in loaded.state_features(tag) if weight > 0

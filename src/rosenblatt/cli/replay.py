@@ -57,13 +57,13 @@ def replay(
     from rosenblatt.model_file.atomic import check_output, replacing
     from rosenblatt.serve import replay as work
     from rosenblatt.serve.examples import Refused
-    from rosenblatt.serve.store import StoreError
+    from rosenblatt.serve.store import StoreError, without_password
 
     check_output(output)
     option.check_cluster(dask, shards, mixing)
     try:
         events = work.open_log(log)
-        name = _chosen(model, events.models, log)
+        name = _chosen(model, events.models, without_password(log))
         if export is not None:
             with writing(export), replacing(export) as draft, work.opened(draft, "wb", export.endswith(".gz")) as file:
                 count = work.export(events, name, file)
@@ -83,7 +83,7 @@ def replay(
             return
         served, facts = work.replay(events, name, algorithm, option.parsed_settings(settings))
     except StoreError as error:
-        raise Failure(f"{log}: {error}") from error
+        raise Failure(f"{without_password(log)}: {error}") from error
     except Refused as error:
         raise Usage(str(error)) from error
     if output is not None:
@@ -169,9 +169,12 @@ def _chosen(model: str | None, models: dict[str, int], log: str) -> str:
     if model is None and len(models) == 1:
         return next(iter(models))
     if model is None or model not in models:
-        raise Usage(
-            f"--model must name one of the models in {log} ({', '.join(models) or 'there is none'}); got {model or 'none'}."
-        )
+        if not models:
+            raise Usage(f"There is no model in {log}. Name a store, or a log written by --export, that has one.")
+        known = ", ".join(models)
+        if model is None:
+            raise Usage(f"{log} has several models: {known}. Choose one with --model.")
+        raise Usage(f"--model must name one of the models in {log}: {known}; got {model!r}.")
     return model
 
 

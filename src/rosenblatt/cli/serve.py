@@ -58,6 +58,12 @@ store_url = click.option(
     default=50_000_000,
     help="Maximum number of weights: features times classes.",
 )
+@click.option(
+    "--max-memory",
+    type=click.IntRange(min=1 << 20),
+    default=256 << 20,
+    help="Maximum bytes of the weights and names of all models together.",
+)
 @click.option("--max-classes", type=click.IntRange(min=2), default=1000, help="Maximum number of classes of a model.")
 @click.option(
     "--max-names",
@@ -69,7 +75,7 @@ store_url = click.option(
     "--max-pending-bytes",
     type=click.IntRange(min=1024),
     default=64 << 20,
-    help="Maximum bytes of the predictions of a model that wait for a label; then the oldest expire.",
+    help="Maximum bytes of the predictions of all models that wait for a label; then the oldest expire.",
 )
 @click.option(
     "--max-rate",
@@ -147,6 +153,7 @@ def serve(
     limits = Limits(
         body=options["max_body"], features=options["max_features"], pending=options["max_pending"], age=options["max_age"],
         remembered=options["remember"], models=options["max_models"], weights=options["max_weights"],
+        memory=options["max_memory"],
         classes=options["max_classes"], names=options["max_names"], pending_bytes=options["max_pending_bytes"],
         rate=options["max_rate"], upload=options["max_upload"],
     )  # fmt: skip

@@ -69,6 +69,7 @@ def import_(source: str, model: tuple[str, ...], new: str | None, store: str, js
       rosenblatt store import spam.jsonl.gz --as spam-old --store sqlite:///spam.db
     """
     from rosenblatt.serve import copies, replay
+    from rosenblatt.serve.store import without_password
 
     with _using(store) as target:
         log = replay.open_log(source)
@@ -77,7 +78,8 @@ def import_(source: str, model: tuple[str, ...], new: str | None, store: str, js
             for name in names:
                 if name not in log.models:
                     raise Usage(
-                        f"--model must name a model in {source} ({', '.join(log.models) or 'there is none'}); got {name}."
+                        f"--model must name a model in {without_password(source)} ({', '.join(log.models) or 'there is none'}); "
+                        f"got {name}."
                     )
             if new is not None and len(names) != 1:
                 raise Usage(f"--as names one model; got {len(names)}. Choose one with --model.")

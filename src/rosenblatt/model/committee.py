@@ -53,11 +53,11 @@ class Committee(Model):
         """Whether the weights of later features depend on how many the arrays have room for, because they are random."""
         return self.features is not None and not self.frozen
 
-    def _reshape(self, vectors: int, capacity: int) -> None:
+    def _reshape(self, vectors: int, capacity: int, room: int = 0) -> None:
         w, bias = self.last()
         self.state.v[...], self.state.v_bias[:] = w, bias
         self.memory.arrays["scale"][:] = 1.0
-        super()._reshape(self.size, capacity)
+        super()._reshape(self.size, capacity, room)
         self.memory.started(self.state.w, self.state.bias)
 
     def add_class(self, *labels: Any) -> None:

@@ -17,7 +17,7 @@ from rosenblatt.engine.state import BAD_VALUE, COUNTERS, DONE, OUT_OF_SCALE, RUN
 
 from .matrix import Table
 from .records import DictRow, is_number
-from .rule import PenaltyMemory, Rule, ScaleFactors, columns_for, padded
+from .rule import FullVariances, PenaltyMemory, Rule, ScaleFactors, columns_for, padded
 from .scores import in_row_threads, margins, predicted_class
 from .vote_log import Support
 
@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 _NO_WEIGHT = np.zeros(0)
+_BLOCK = 1 << 15  # so many linked weights are computed at a time, without fresh memory
 _PRODUCTS = 16  # so many products of a weight and a value take the time of one element for `in_row_threads`
 
 
@@ -79,20 +80,24 @@ class Model:
         self.support = Support(max_support) if readout == "vote" else None
         self._settings = rule.settings()
         self._averaged: tuple[NDArray[Any], Floats] | None = None
+        self._changed: tuple[int, Codes] | None = None  # after so many updates only these features, since `_relink`
         self._passes = rule.passes()
         self.memory = rule.memory(1, self.n_features)
         self.state = self._new_state(1, self.n_features)
+        if self.linked:
+            self._relink(self.state)
 
     def _new_dict_row(self) -> DictRow:
         self._dict_row = DictRow(self.dtype)
         return self._dict_row
 
     def __getstate__(self) -> dict[str, Any]:
-        compiled = {"_dict_row", "_passes", "_kept", "_run", "_address", "_learn_dense", "_learn_sparse"}
+        compiled = {"_dict_row", "_changed", "_passes", "_kept", "_run", "_address", "_learn_dense", "_learn_sparse"}
         return {name: value for name, value in self.__dict__.items() if name not in compiled}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(saved)
+        self._changed = None
         self._passes = self.rule.passes()
         state = self._state
         if self.rule.link == "identity":  # w and v are one array; a copy has separated them
@@ -102,13 +107,37 @@ class Model:
     # ---- shape ----
 
     @property
+    def linked(self) -> bool:
+        """Whether steps are added to the logarithms of the weights."""
+        return self.rule.link != "identity"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays, with the room for more classes and features."""
+        arrays = {id(array): array for array in (*self._state, *self.memory.arrays.values())}
+        return sum(array.nbytes for array in arrays.values())
+
+    def nbytes_with(self, vectors: int, features: int) -> int:
+        """About the same with more classes or features."""
+        state, memory, vectors = self._state, self.memory, max(vectors, self.vectors)
+        have, width = state.w.shape[0], state.w.shape[1] if state.w.ndim == 2 else 1
+        if features <= have and vectors <= width and (vectors == self.vectors or memory.widened(vectors) is not None):
+            return self.nbytes
+        capacity = have if features <= have else max(features, 2 * have, 16)
+        columns = 1 if vectors == 1 else columns_for(vectors, width if state.w.ndim == 2 else 0)
+        wide = [a for a in {id(a): a for a in (state.w, state.v, state.u, *memory.by_feature)}.values() if a.size]
+        size = capacity * columns * sum(array.itemsize for array in wide)
+        full = 8 * vectors * (capacity + 1) ** 2 if isinstance(memory, FullVariances) else 0
+        return int(size + full)
+
+    @property
     def room_matters(self) -> bool:
         """Whether the weights of later features depend on how many the arrays have room for.
 
         Linked weights are computed again when the arrays grow, which can change their last bit. Such models keep their room in
         files, so that they go on as if they had never been stored.
         """
-        return self.features is not None and not self.frozen and self.rule.link != "identity"
+        return self.features is not None and not self.frozen and self.linked
 
     @property
     def state(self) -> State:
@@ -132,13 +161,13 @@ class Model:
         self._learn_dense, self._learn_sparse = self._passes.dense, self._passes.sparse
 
     def _new_state(self, vectors: int, capacity: int, have: int = 0) -> State:
+        """Arrays of zeros; linked weights must be computed afterwards."""
         shape = (capacity,) if vectors == 1 else (capacity, columns_for(vectors, have))
         v, v_bias = np.zeros(shape, self.dtype), np.zeros(vectors)
-        linked = self.rule.link != "identity"
-        w, bias = (np.empty_like(v), np.empty_like(v_bias)) if linked else (v, v_bias)
+        w, bias = (np.empty_like(v), np.empty_like(v_bias)) if self.linked else (v, v_bias)
         averaging = self.readout == "average"
         log = 1024 if self.readout == "vote" else 0
-        state = State(
+        return State(
             w, bias, v, v_bias,
             np.zeros(shape if averaging else (0,) * len(shape)), np.zeros(vectors),
             np.zeros(1, COUNTERS), np.zeros(vectors),
@@ -146,9 +175,6 @@ class Model:
             np.zeros((TILE, shape[-1] if vectors > 1 else 0), self.dtype),
             np.zeros(vectors, np.int64), np.zeros(vectors), np.zeros(vectors),
         )  # fmt: skip
-        if linked:
-            self._relink(state)
-        return state
 
     def add_class(self, *labels: Any) -> None:
         """Add classes. A third class turns w into -w and +w for the first two."""
@@ -167,7 +193,7 @@ class Model:
     def _widen(self, vectors: int) -> None:
         """Add weight vectors, in columns that the weights have in reserve if there are any."""
         old = self.state
-        fits = old.w.ndim == 2 and vectors <= old.w.shape[1] and self.rule.link == "identity"
+        fits = old.w.ndim == 2 and vectors <= old.w.shape[1]
         memory = self.memory.widened(vectors) if fits else None
         if memory is None:
             self._reshape(vectors, old.w.shape[0])
@@ -176,11 +202,21 @@ class Model:
         state = empty._replace(w=old.w, v=old.v, u=old.u, tally=old.tally, tile=old.tile)
         for before, after in ((old.v_bias, state.v_bias), (old.u_bias, state.u_bias)):
             after[: before.size] = before
+        if self.linked:
+            self._relink(state, self._changed_rows())
         if self.support is not None:
             self.support.widen(vectors)
         self.memory = memory
         self.state = state
         self._averaged = None
+
+    def make_room(self, vectors: int) -> None:
+        """Copy the weights once for so many weight vectors, and not several times while these are added one by one."""
+        weights = self.state.w
+        if (
+            weights.ndim == 2 and vectors > weights.shape[1] and not self.linked
+        ):  # linked weights would be computed again
+            self._reshape(self.vectors, weights.shape[0], vectors)
 
     def add_features(self, count: int) -> None:
         """Extend the arrays to this number of features; the capacity is doubled, so that adding single features is cheap."""
@@ -188,8 +224,11 @@ class Model:
         if count > self.state.w.shape[0]:
             self._reshape(self.vectors, max(count, 2 * self.state.w.shape[0], 16))
 
-    def _reshape(self, vectors: int, capacity: int) -> None:
+    def _reshape(self, vectors: int, capacity: int, room: int = 0) -> None:
+        """Copy all arrays to larger ones, with columns for at least `room` weight vectors."""
         have = self.state.w.shape[1] if self.state.w.ndim == 2 else 0
+        if room:
+            have = max(columns_for(room, have), 16)  # as many columns as that are kept
         memory = self.memory.grown(vectors, capacity, have)  # first, because it may raise an error
         old, new = self.state, self._new_state(vectors, capacity, have)
         for before, after in ((old.v, new.v), (old.u, new.u)):
@@ -202,7 +241,7 @@ class Model:
             if before.size == 1 < after.size:
                 after[0], after[1] = -before[0], before[0]
         new.tally[...] = old.tally
-        if self.rule.link != "identity":
+        if self.linked:
             self._relink(new)
         if self.support is not None:
             self.support.widen(vectors)
@@ -210,15 +249,31 @@ class Model:
         self.state = new
         self._averaged = None
 
-    def _relink(self, state: State, first: int = 0) -> None:
-        """Recompute all linked weights, scaled by exp(-shift); or only those of the features from `first` on."""
-        shift = state.counters.shift
-        pairs = [(state.w[first:], state.v[first:])] if first else [(state.w, state.v), (state.bias, state.v_bias)]
-        for weights, logs in pairs:
-            negative = np.exp(-logs - shift) if self.rule.link == "balanced" else 0.0
-            np.copyto(weights, np.exp(logs - shift) - negative)
+    def _relink(self, state: State, rows: slice | Codes = slice(None), with_bias: bool = True) -> None:
+        """Compute the linked weights again, scaled by exp(-shift): all of them, or only those of some features."""
+        balanced, shift = self.rule.link == "balanced", state.counters.shift
+
+        def linked(logs: NDArray[Any]) -> NDArray[Any]:
+            weights: NDArray[Any] = np.exp(logs - shift) - (np.exp(-logs - shift) if balanced else 0.0)
+            return weights
+
+        if isinstance(rows, slice):
+            first, last, _ = rows.indices(len(state.w))
+            size = max(1, _BLOCK // max(1, state.w[:1].size))
+            for at in range(first, last, size):
+                part = slice(at, min(at + size, last))
+                state.w[part] = linked(state.v[part])
+        else:
+            state.w[rows] = linked(state.v[rows])
+        if with_bias:
+            state.bias[:] = linked(state.v_bias)
         if not self.rule.fit_intercept:
             state.bias[:] = 0.0
+
+    def _changed_rows(self) -> slice | Codes:
+        """Features whose linked weights may differ from what `_relink` computes, because the loops have changed them."""
+        known = self._changed is not None and self._changed[0] == self.state.counters.updates
+        return self._changed[1] if known and self._changed is not None else slice(None)
 
     def start_from(self, coef: NDArray[Any], intercept: NDArray[Any]) -> None:
         """Set the starting weights: one row of `coef` for each weight vector."""
@@ -237,7 +292,7 @@ class Model:
         else:
             state.v[: self.n_features, : coef.shape[0]] = coef.T
         state.v_bias[:] = intercept if self.rule.fit_intercept else 0.0
-        if self.rule.link != "identity":
+        if self.linked:
             self._relink(state)
         self.memory.started(state.w, state.bias)
         if self.support is not None:
@@ -266,6 +321,7 @@ class Model:
         for mine, theirs in zip(self.state[:4], weights, strict=True):
             part = theirs[tuple(slice(size) for size in mine.shape)]  # the other one may have room for more classes
             mine[tuple(slice(size) for size in part.shape)] = part
+        self._changed = None
         self.memory.started(self.state.w, self.state.bias)
         self.state.counters.shift = other.state.counters.shift
         if self.support is not None:
@@ -360,7 +416,7 @@ class Model:
         numbers = np.array([self.class_number.get(label, -1) for label in labels], np.int64)
         arrivals = sorted((int(np.argmax(places == new)), new) for new in np.flatnonzero(numbers < 0).tolist())
         # A new class replaces the arrays of the model, and linked weights may be rescaled.
-        everything = arrivals or self.rule.link != "identity" or self.memory.spreads
+        everything = arrivals or self.linked or self.memory.spreads
         undo = self._snapshot(slice(None) if everything else table.touched())
         try:
             start = 0
@@ -540,9 +596,9 @@ class Model:
         undo = None
         if label not in self.class_number:
             # An example that cannot be learned changes no weights: only the class must be removed again. The first two classes
-            # share the arrays that exist, and linked weights may be rescaled.
-            apart = len(self.classes) > 2 and self.rule.link == "identity" and not self.memory.spreads
-            undo = self._snapshot(slice(0) if apart else slice(None))
+            # share the arrays that exist, and linked weights are computed again.
+            apart = len(self.classes) > 2 and not self.memory.spreads
+            undo = self._snapshot((self._changed_rows() if self.linked else slice(0)) if apart else slice(None))
             self.add_class(label)
         added: list[Hashable] = []
         try:
@@ -553,6 +609,8 @@ class Model:
             if undo is not None:
                 undo()
             raise
+        if undo is not None and self.linked and len(self.classes) > 2 and isinstance(x, Mapping) and self._dict_row:
+            self._changed = int(self.state.counters.updates), self._dict_row.arrays()[0]
 
     def _learn_row(self, x: Any, code: int, weight: float) -> tuple[int, list[Hashable]]:
         """Learn one example; return its predicted class, or a negative return code, and the new features."""

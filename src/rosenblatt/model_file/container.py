@@ -43,16 +43,43 @@ def _metadata(header: dict[str, Any], tensors: Tensors) -> dict[str, str]:
 
 def to_bytes(header: dict[str, Any], tensors: Tensors) -> bytes:
     """Convert header and arrays to the bytes of a model file."""
-    from safetensors.numpy import save
-
-    return bytes(save(tensors, _metadata(header, tensors)))
+    return bytes(to_buffer(header, tensors))
 
 
-def from_bytes(data: bytes, name: str) -> tuple[dict[str, Any], Tensors]:
+def to_buffer(header: dict[str, Any], tensors: Tensors) -> memoryview:
+    """The same in memory that NumPy fills, so that other threads go on; safetensors would let them wait for large arrays."""
+    entries: dict[str, Any] = {"__metadata__": _metadata(header, tensors)}
+    order, end = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name)), 0
+    for name in order:
+        array = tensors[name]
+        start, end = end, end + array.nbytes
+        entries[name] = {"dtype": _KINDS[array.dtype.str], "shape": array.shape, "data_offsets": (start, end)}
+    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    content = np.empty(8 + len(text) + end, np.uint8)
+    content[:8] = np.frombuffer(len(text).to_bytes(8, "little"), np.uint8)
+    content[8 : 8 + len(text)] = np.frombuffer(text, np.uint8)
+    at = 8 + len(text)
+    for name in order:
+        data = np.ascontiguousarray(tensors[name]).reshape(-1).view(np.uint8)
+        content[at : at + data.size] = data
+        at += data.size
+    return content.data
+
+
+_KINDS = {
+    "|b1": "BOOL", "|u1": "U8", "|i1": "I8", "<i2": "I16", "<u2": "U16", "<i4": "I32", "<u4": "U32", "<i8": "I64", "<u8": "U64",
+    "<f2": "F16", "<f4": "F32", "<f8": "F64",
+}  # fmt: skip
+"""Names of the types of arrays in the format."""
+
+
+def from_bytes(data: bytes | memoryview, name: str) -> tuple[dict[str, Any], Tensors]:
     """Read header and arrays from the bytes of a model file and check that it is complete; `name` is used in error messages."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
+    data = bytes(data)
     try:
         size = int.from_bytes(data[:8], "little")
         metadata = json.loads(data[8 : 8 + size])["__metadata__"]

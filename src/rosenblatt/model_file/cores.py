@@ -149,7 +149,7 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     for place, group in _groups(model).items():
         _fill(model, group, values["arrays"][place])
     if model.rule.link != "identity":
-        model._relink(model.state, count)
+        model._relink(model.state, slice(count, None), with_bias=not count)
     stored = values["memory"]
     wanted = model.memory.content(count)
     _check(isinstance(stored, list) and len(stored) == len(wanted), "the memory of the rule")
@@ -190,7 +190,7 @@ def _names_as_bytes(names: list[Any]) -> NDArray[np.uint8]:
 def _names_from_bytes(stored: Any) -> dict[Any, int]:
     names = json.loads(_array(stored, "the list of features", "u", (None,)).tobytes().decode("utf-8", "surrogatepass"))
     _check(isinstance(names, list), "the list of features")
-    numbered = {name: number for number, name in enumerate(names)}
+    numbered = dict(zip(names, range(len(names)), strict=True))
     _check(len(numbered) == len(names), "the list of features")
     return numbered
 

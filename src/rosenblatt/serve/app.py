@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -14,12 +15,12 @@ from urllib.parse import parse_qsl, unquote
 import orjson
 
 from rosenblatt.serve.access import Rates, check_model, check_origin, find_token, is_for, sees_examples
-from rosenblatt.serve.events import Event, asking
+from rosenblatt.serve.events import asking
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.hashing import checked_bits
 from rosenblatt.serve.life import FIELDS as LIFE
 from rosenblatt.serve.life import MOST_LISTED
-from rosenblatt.serve.news import as_gap, as_message
+from rosenblatt.serve.news import as_gap
 from rosenblatt.serve.openapi import document
 from rosenblatt.serve.requests import FIELDS, LinesReader, as_lines, check_fields, check_name, compact, looks_like_lines
 from rosenblatt.serve.service import Service, SharedFile
@@ -41,10 +42,11 @@ _LINE_TYPES = (
 )
 
 
-SMALL, MOST_HELD = 1 << 16, 64 << 20
-"""Bytes of a body that needs no place, and of all larger bodies that are read or handled at a time."""
+SMALL, MOST_HELD, MOST_HELD_BY = 1 << 16, 64 << 20, 32 << 20
+"""Bytes of a body that needs no place, and of all larger bodies, in all and of one client, that are read or handled at a time."""
 
-MOST_DOWNLOADS = 32
+MOST_DOWNLOADS, MOST_DOWNLOADS_BY = 64, 16
+"""Number of files of models that are sent at a time, in all and to one client."""
 
 
 class Answer(NamedTuple):
@@ -73,7 +75,7 @@ class App:
         self.service, self.patience, self.log_requests = service, patience, log_requests
         self._documents: dict[bool, bytes] = {}
         self._rates = Rates(service.limits.rate)
-        self._held = self._downloads = 0
+        self._held, self._downloads = Counter[str](), Counter[str]()
         self._page, self._policy = live_page()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -228,13 +230,13 @@ class App:
             except orjson.JSONDecodeError as error:
                 if not looks_like_lines(body):
                     raise Refused(
-                        400, f"The body must be a JSON object; {error}. Send JSON lines as application/x-ndjson."
+                        400, f"The body must be a JSON object, which it is not: {error}. Correct it, and send it again."
                     ) from error
             else:
                 check_fields(kind, request)
                 body = compact(request, body)
                 if kind == "score":
-                    return Answer(200, orjson.dumps(service.score(name, request, body)))
+                    return Answer(200, orjson.dumps(await service.score(name, request, body)))
                 service.quotas.count(scope["token"], 1)
                 return Answer(200, orjson.dumps(await service.work(kind, name, request, body)))
         more = body.count(b"\n")
@@ -249,18 +251,27 @@ class App:
         return Answer(200, as_lines(reader.numbers, answers), LINES)
 
     def _hold(self, scope: Scope, size: int) -> None:
-        """Take a place in memory for a body until the request is answered."""
-        if size <= SMALL:
+        """Take a place in memory for a body, or its first part, until the request is answered."""
+        if size <= max(SMALL, scope["held"]):
             return
-        more = size - scope["held"]
-        if self._held and self._held + more > MOST_HELD:
-            raise Refused(503, "The service handles too many large bodies at this moment. Try again later.", retry=True)
-        self._held += more
+        client, held = scope["client_name"], scope["held"]
+        others, own = self._held.total() - held, self._held[client] - held
+        if (others and others + size > MOST_HELD) or (own and own + size > MOST_HELD_BY):
+            raise Refused(
+                503,
+                f"The large bodies of a client may have {MOST_HELD_BY >> 20} MB in all at a time, those of all clients "
+                f"{MOST_HELD >> 20} MB; this one exceeds that. Send it again when others are answered.",
+                retry=True,
+            )
+        self._held[client] += size - held
         scope["held"] = size
 
     def _release(self, scope: Scope) -> None:
-        self._held -= scope["held"]
-        self._downloads -= scope["downloads"]
+        for counts, count in ((self._held, scope["held"]), (self._downloads, scope["downloads"])):
+            if count:
+                counts[scope["client_name"]] -= count
+                if not counts[scope["client_name"]]:
+                    del counts[scope["client_name"]]
 
     async def _body(
         self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, most: int | None = None
@@ -271,12 +282,14 @@ class App:
         if length.isdigit():
             if int(length[:18]) > most:
                 raise _too_large(most)
-            self._hold(scope, int(length))
+            if most > self.service.limits.body:  # of a file, which is refused now and not when most of it has arrived
+                self._hold(scope, int(length))
         message = await receive()
         body: bytes = message.get("body", b"")
         if not message.get("more_body") and message["type"] == "http.request":
             if len(body) > most:
                 raise _too_large(most)
+            self._hold(scope, len(body))
             return body
         parts, size = [body], len(body)
         while message.get("more_body"):
@@ -285,7 +298,7 @@ class App:
             size += len(parts[-1])
             if size > most:
                 raise _too_large(most)
-            self._hold(scope, max(size, scope["held"]))
+            self._hold(scope, size)
         if message["type"] == "http.disconnect":
             raise _Gone
         return b"".join(parts)
@@ -363,9 +376,13 @@ class App:
         if scope["method"] == "PUT":
             data = await self._body(scope, headers, receive, self.service.limits.upload)
             return Answer(201, orjson.dumps(await self.service.upload(name, data)))
-        if self._downloads >= MOST_DOWNLOADS:
-            raise Refused(503, f"At most {MOST_DOWNLOADS} files are sent at a time. Try again later.", retry=True)
-        self._downloads += 1
+        if self._downloads.total() >= MOST_DOWNLOADS or self._downloads[scope["client_name"]] >= MOST_DOWNLOADS_BY:
+            raise Refused(
+                503,
+                f"At most {MOST_DOWNLOADS_BY} files are sent to a client at a time, {MOST_DOWNLOADS} in all. Try again later.",
+                retry=True,
+            )
+        self._downloads[scope["client_name"]] += 1
         scope["downloads"] = 1
         if not sees_examples(scope["token"]) and self.service.find_to_read(name).keeps_examples:
             raise Refused(
@@ -437,12 +454,12 @@ class App:
                 find_token(service.tokens, headers, "read")  # one that was revoked or has expired in the meantime
             await asyncio.wait_for(send(_chunk(message)), self.patience)
 
-        async def tell_past(past: list[Event], sent: int) -> int:
-            for event in past:
-                if event.sequence > sent + 1:
-                    await tell(as_gap(sent, event.sequence))
-                await tell(as_message(event, {}, raw))
-                sent = event.sequence
+        async def tell_past(past: list[tuple[int, bytes]], sent: int) -> int:
+            for sequence, message in past:
+                if sequence > sent + 1:
+                    await tell(as_gap(sent, sequence))
+                await tell(message)
+                sent = sequence
             return sent
 
         try:
@@ -450,7 +467,7 @@ class App:
             sent = int(last) if last.isdigit() and len(last) < 18 else None
             # Confirmed: a listener that reconnects after this event must not miss one that was not on disk yet.
             hello = {key: value for key, value in (await service.describe(name)).items() if key != "parameters"}
-            past = [] if sent is None else await service.past_events(name, sent)
+            past = [] if sent is None else await service.past_messages(name, sent, raw)
             await send({"type": "http.response.start", "status": 200, "headers": [
                 (b"content-type", b"text/event-stream"), (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"),
             ]})  # fmt: skip
@@ -458,7 +475,7 @@ class App:
             await tell(b"event: model\ndata: " + orjson.dumps(hello) + b"\n\n")
             while sent is not None and past and not gone.done() and not stop.done():
                 sent = await tell_past(past, sent)
-                past = await service.past_events(name, sent)
+                past = await service.past_messages(name, sent, raw)
             if sent is not None and sent < (start := service.begin_of_log(name)):
                 await tell(as_gap(sent, start + 1))
                 sent = start
@@ -474,7 +491,7 @@ class App:
                     break  # too slow; a client that reconnects with Last-Event-ID gets the rest
                 sequence, message = item.result()
                 if sent is not None and sequence > sent + 1:  # written while those before were read
-                    sent = await tell_past(await service.past_events(name, sent, sequence), sent)
+                    sent = await tell_past(await service.past_messages(name, sent, raw, sequence), sent)
                     if sequence > sent + 1:
                         await tell(as_gap(sent, sequence))
                 if sent is None or sequence > sent:

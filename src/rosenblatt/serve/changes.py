@@ -11,7 +11,7 @@ from rosenblatt.learners import OF_SEQUENCES
 from rosenblatt.model.fewer_classes import without_class
 from rosenblatt.serve.choice import canonical, new_estimator
 from rosenblatt.serve.events import Event, Limits, Outcome, Pending
-from rosenblatt.serve.examples import Refused
+from rosenblatt.serve.examples import Refused, shown
 from rosenblatt.serve.shadow import ERRORS, Shadow
 from rosenblatt.serve.tally import Tally
 from rosenblatt.serve.teaching import Taught
@@ -73,7 +73,8 @@ class Changes(Taught):
         for name in (label,) if into is None else (label, into):
             if name not in self.classes or type(name) is not type(self.classes[0]):
                 raise Refused(
-                    404, f"`{self.name}` has no class {str(name)[:60]!r}; its classes are {self.classes[:20]}."
+                    404,
+                    f"`{self.name}` has no class {shown(name)}; its classes are {', '.join(map(shown, self.classes[:20]))}.",
                 )
         model = getattr(self.estimator, "model_", None)
         try:
@@ -211,6 +212,7 @@ class Changes(Taught):
         """Why the challenger must be given up; empty if it may learn the example."""
         try:
             if self.challenger is not None:
+                self.challenger.weight_of_all = self.weight_of_all
                 self.challenger.check(x, label, limits)
         except ERRORS as refusal:
             return str(refusal)

@@ -1,7 +1,7 @@
 """Events of the log, the requests that become events, and their limits."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -28,8 +28,11 @@ class Limits:
         Maximum number of models.
     weights : int
         Maximum number of weights of a model: features times classes.
+    memory : int
+        Maximum number of bytes of the weights and names of all models together, also while some are copied to larger arrays.
     pending_bytes : int
-        Maximum number of bytes of the predictions of a model that wait for their label; beyond it the oldest expire.
+        Maximum number of bytes of the predictions of all models that wait for their label; beyond it the oldest of the model with
+        the most expire.
     classes : int
         Maximum number of classes of a model.
     new_classes : int
@@ -49,6 +52,7 @@ class Limits:
     remembered: int = 100_000
     models: int = 100
     weights: int = 50_000_000
+    memory: int = 256 << 20
     pending_bytes: int = 64 << 20
     classes: int = 1000
     new_classes: int = 100
@@ -76,6 +80,10 @@ Outcome = tuple[Any, Any, int]
 """Label and prediction of an id, and the number of the event that has its features."""
 
 
+PENDING_BYTES = 300
+"""About the bytes in memory of a prediction that waits for its label, without its request."""
+
+
 class Pending(NamedTuple):
     """A prediction whose label is not known yet; the request is kept as raw text, which takes the least memory.
 
@@ -91,8 +99,11 @@ class Pending(NamedTuple):
     @property
     def size(self) -> int:
         """About the number of bytes in memory."""
-        return len(self.request) + 300 + (8 * len(self.prediction) if type(self.prediction) is list else 0)
+        return len(self.request) + PENDING_BYTES + (8 * len(self.prediction) if type(self.prediction) is list else 0)
 
+
+Work = Callable[[], tuple[list[Event], Any]]
+"""Work that changes a model: returns its events and a result."""
 
 Requests = Sequence[tuple[Any, bytes]]
 """Requests of clients, each parsed and as raw text."""

@@ -70,7 +70,7 @@ def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
             wrong = next(value for value in features if type(value) not in _NUMBERS)
             raise Refused(
                 409 if all(map(_is_token, features)) else 422,  # a sentence is for other models
-                f"`features` as a list must contain numbers; got {_shown(wrong)}. Use an object for named features and words; "
+                f"`features` as a list must contain numbers; got {shown(wrong)}. Use an object for named features and words; "
                 "sentences are for the algorithm sequence-perceptron.",
             )
         if max(features) > LARGEST or min(features) < -LARGEST:
@@ -78,7 +78,7 @@ def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
         return features
     raise Refused(
         422,
-        f"`features` must be an object of numbers, strings and lists of words, or a list of numbers; got {_shown(features)}. "
+        f"`features` must be an object of numbers, strings and lists of words, or a list of numbers; got {shown(features)}. "
         'For example {"length": 3.5, "sender": "ann", "words": ["free", "offer"]}.',
     )
 
@@ -116,14 +116,14 @@ def _spelled_out(features: dict[str, Any], most: int) -> dict[str, float]:
             for word in value:
                 if type(word) is not str:
                     raise Refused(
-                        422, f"The list `{name[:60]}` must contain words; got {_shown(word)}. Give each number a name."
+                        422, f"The list `{name[:60]}` must contain words; got {shown(word)}. Give each number a name."
                     )
                 _count(numbers, name, word)
         elif value is not None:
             raise Refused(
                 422,
                 f"The feature `{name[:60]}` must be a number, a string, true, false, null or a list of words; got "
-                f"{_shown(value)}. Flatten it.",
+                f"{shown(value)}. Flatten it.",
             )
     return numbers
 
@@ -160,7 +160,7 @@ def checked_label(label: Any) -> Any:
     raise Refused(
         409 if tags else 422,  # they are for other models
         f"`label` must be a string of at most {LONGEST_LABEL} characters, an integer up to 2^53 or a boolean; got "
-        f"{_shown(label)}. Send fractions as strings if they are names of classes.",
+        f"{shown(label)}. Send fractions as strings if they are names of classes.",
     )
 
 
@@ -170,7 +170,7 @@ def checked_id(value: Any) -> str:
         return value
     raise Refused(
         422,
-        f"`id` must be a string of 1 to {LONGEST_ID} characters; got {_shown(value)}. Use, for example, a UUID.",
+        f"`id` must be a string of 1 to {LONGEST_ID} characters; got {shown(value)}. Use, for example, a UUID.",
     )
 
 
@@ -185,6 +185,16 @@ def _too_large(item: tuple[Any, Any]) -> Refused:
     )
 
 
-def _shown(value: Any) -> str:
-    text = "nothing" if value is None else _SHORT.repr(value)
+def shown(value: Any) -> str:
+    """A value of a client as it is shown in a message: as in JSON, and shortened."""
+    if value is None or type(value) is bool:
+        return "null" if value is None else str(value).lower()
+    text = _SHORT.repr(value)
     return text if len(text) <= 60 else text[:59] + "…"
+
+
+def kind_of(value: Any) -> str:
+    """What a value is in JSON."""
+    if type(value) in (dict, list):
+        return "an object" if type(value) is dict else "an array"
+    return "a string" if type(value) is str else shown(value)

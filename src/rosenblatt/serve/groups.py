@@ -20,6 +20,7 @@ from rosenblatt.serve.news import News
 from rosenblatt.serve.retention import Mark, Retention
 from rosenblatt.serve.snapshots import Copy, copy
 from rosenblatt.serve.store import Part, Snapshot, Store
+from rosenblatt.serve.teaching import LARGE
 from rosenblatt.serve.tracing import Tracing
 
 log = logging.getLogger("rosenblatt.serve")
@@ -34,7 +35,7 @@ last of them."""
 SNAPSHOT_BYTES = 32 << 20
 """Bytes of events of a model after which a snapshot is due, however few they are."""
 
-LARGE = 16 << 20
+BIG = 16 << 20
 """Bytes of a snapshot that is taken less often."""
 
 PAUSE = 60.0
@@ -116,9 +117,14 @@ class Groups:
         self._renamed = [(other, name) for other, name in self._renamed if other != number]
         self._parts = [(served, part) for served, part in self._parts if served.number != number]
 
+    @property
+    def has_singles(self) -> bool:
+        """Whether there are single requests, or were a moment ago."""
+        return time.monotonic() - self._single < SINGLES_FOR
+
     async def room(self) -> None:
         """Wait until the collected group is small enough for more lines of a batch."""
-        while self._bytes > (BESIDE_SINGLES if time.monotonic() - self._single < SINGLES_FOR else ENOUGH):
+        while self._bytes > (BESIDE_SINGLES if self.has_singles else ENOUGH):
             self._wake.set()
             await self._taken.wait()
 
@@ -170,7 +176,7 @@ class Groups:
         renamed, self._renamed = self._renamed, []
         self.writing_since = started = time.monotonic()
         try:
-            due = self._due(models)  # copied now: the copy must include the events of this group and no later ones
+            self._begin_snapshot(models)  # copied now: the copy must include the events of this group and no later ones
             with self._tracing.span("commit", events=len(events)) if events else contextlib.nullcontext():
                 await self._write(
                     self._put, events, begin, created, None if part is None else part[1], deleted, renamed
@@ -185,8 +191,6 @@ class Groups:
             self._stored(part[0], part[1].of)
         if self._parts:
             self._wake.set()
-        if due is not None:
-            self._encoding = asyncio.create_task(self._encode(*due))
         for served, event in news:
             self._news.publish(served, event)
         for future, answer in waiting:
@@ -220,7 +224,7 @@ class Groups:
                     await self._write(self._put, [], [snapshot], [])
                     self._stored(served, snapshot)
 
-    def _snapshot(self, served: Served, mark: Mark, data: bytes) -> Snapshot:
+    def _snapshot(self, served: Served, mark: Mark, data: memoryview) -> Snapshot:
         keep = self._retention.keep(served.number, mark, self._count)
         return Snapshot(served.number, mark.sequence, data, mark.time, mark.bytes, keep)
 
@@ -235,10 +239,10 @@ class Groups:
         """End the thread that encodes snapshots."""
         self._encoder.shutdown()
 
-    def _due(self, models: Mapping[str, Served]) -> tuple[Served, Copy, float] | None:
-        """A copy of a model with many examples since its last snapshot; one at a time, limited to about 4% of the time."""
+    def _begin_snapshot(self, models: Mapping[str, Served]) -> None:
+        """Copy and encode a model with many examples since its last snapshot; one at a time, limited to about 4% of the time."""
         if self._parts or self.copying.locked() or (self._encoding is not None and not self._encoding.done()):
-            return None
+            return
         now, self._count = time.monotonic(), len(models)
         for served in models.values():
             due = (
@@ -246,33 +250,56 @@ class Groups:
                 or served.new_lines >= self._snapshot_every
                 or served.new_bytes >= SNAPSHOT_BYTES
             )
-            if due and now >= self._not_before.get(served.number, 0.0):
+            if due and served.busy is None and now >= self._not_before.get(served.number, 0.0):
                 served.new_lines = served.new_bytes = 0
-                return served, copy(served), now
-        return None
+                moment = copy(served) if served.whole_weight < LARGE else None
+                if moment is None:
+                    served.busy = asyncio.get_running_loop().create_future()
+                self._encoding = asyncio.create_task(self._encode(served, moment, now))
+                return
 
-    async def _encode(self, served: Served, moment: Copy, started: float) -> None:
+    async def _copy(self, served: Served) -> Copy:
+        """Copy a large model in a thread; requests for it wait, those for others do not."""
+        assert served.busy is not None
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._encoder, copy, served)
+        finally:
+            busy, served.busy = served.busy, None
+            busy.set_result(None)
+
+    async def _encode(self, served: Served, moment: Copy | None, started: float) -> None:
         """Encode a snapshot, for a later group."""
-        generation, mark = self._generation, moment.mark
-        data = await self._bytes_of(served, moment)
+        generation = self._generation
+        try:
+            moment = await self._copy(served) if moment is None else moment
+        except Exception:
+            log.exception("a model has no snapshot", extra={"model": served.name})
+            self._fail(served)
+            return
+        mark, data = moment.mark, await self._bytes_of(served, moment)
         now = time.monotonic()
-        times = 25 if data is None or len(data) < LARGE else 100  # other threads wait while parts of it are encoded
+        times = 25 if data is None or len(data) < BIG else 100  # other threads wait while parts of it are encoded
         self._not_before[served.number] = now + (PAUSE if data is None else times * (now - started))
         if data is not None and generation == self._generation and not served.deleted:
             self._parts = [(served, part) for part in self._snapshot(served, mark, data).parts()][::-1]
             self._wake.set()
 
-    async def _bytes_of(self, served: Served, moment: Copy) -> bytes | None:
-        """Encode a copy; None if that is not possible: a model that has no snapshot must not keep the others from theirs."""
+    async def _bytes_of(self, served: Served, moment: Copy) -> memoryview | None:
+        """Encode a copy; None if that is not possible."""
         try:
             async with self.copying:
                 with self._tracing.span("snapshot", model=served.name):
                     return await asyncio.get_running_loop().run_in_executor(self._encoder, _encoded, moment)
         except Exception:
             log.exception("a model has no snapshot", extra={"model": served.name})
-            self._metrics.snapshot_failures.inc()
+            self._fail(served)
             return None
 
+    def _fail(self, served: Served) -> None:
+        """A model that has no snapshot must not keep the others from theirs."""
+        self._metrics.snapshot_failures.inc()
+        self._not_before[served.number] = time.monotonic() + PAUSE
 
-def _encoded(moment: Copy) -> bytes:
+
+def _encoded(moment: Copy) -> memoryview:
     return moment.encoded()

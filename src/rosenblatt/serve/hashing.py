@@ -4,7 +4,7 @@ from typing import Any
 from zlib import crc32
 
 from rosenblatt.serve import examples
-from rosenblatt.serve.examples import Refused
+from rosenblatt.serve.examples import Refused, shown
 
 FEWEST, MOST = 4, 24
 """Allowed numbers of bits."""
@@ -48,6 +48,6 @@ def checked_bits(bits: Any) -> int | None:
     if bits is not None and (type(bits) is not int or not FEWEST <= bits <= MOST):
         raise Refused(
             422,
-            f"`bits` must be a whole number from {FEWEST} to {MOST}; got {str(bits)[:60]}. Leave it out for all names.",
+            f"`bits` must be a whole number from {FEWEST} to {MOST}; got {shown(bits)}. Leave it out for all names.",
         )
     return None if bits is None else int(bits)

@@ -4,6 +4,7 @@ Every change of a model is an event. A request is checked, applied to the model,
 the same events again in the order of the log. The log holds only accepted events, so replaying needs no checks.
 """
 
+import asyncio
 import functools
 import secrets
 from collections import deque
@@ -15,11 +16,12 @@ import orjson
 from rosenblatt.serve.changes import CHANGES, Changes
 from rosenblatt.serve.choice import new_estimator
 from rosenblatt.serve.events import Event, Limits, Lines, Outcome, Pending, Requests, asking
-from rosenblatt.serve.examples import Refused, checked_id
+from rosenblatt.serve.examples import Refused, checked_id, shown
 from rosenblatt.serve.hashing import Hashed
 from rosenblatt.serve.scoring import explained, wanted
 from rosenblatt.serve.shadow import Shadow
 from rosenblatt.serve.tally import Tally
+from rosenblatt.serve.teaching import LARGE
 
 SHOWN, LONGEST_SHOWN = 20, 4096
 """Maximum number of recent examples, and of bytes of one of these, to keep."""
@@ -113,6 +115,10 @@ class Served(Changes):
         self.begin = 0  # the event after which the log begins
         self.scored = 0
         self.deleted = False
+        self.strongest: tuple[int, float, list[dict[str, Any]]] | None = (
+            None  # of an event, and until when they are shown
+        )
+        self.busy: asyncio.Future[None] | None = None  # while it is used by a thread
         self.done: dict[str, Outcome | None] = {}
         self.done_tags = 0
         self.recent: deque[Recent] = deque(maxlen=SHOWN)
@@ -154,6 +160,28 @@ class Served(Changes):
         self.done_tags += number_of_tags(outcome)
         while len(done) > self.remembered or self.done_tags > MOST_TAGS:
             self.done_tags -= number_of_tags(done.pop(next(iter(done))))
+
+    @property
+    def whole_weight(self) -> int:
+        """About the bytes of its weights and names, with those of its challenger."""
+        return self.weight + (0 if self.challenger is None else self.challenger.weight)
+
+    def takes_long(self, kind: str, requests: Requests) -> bool:
+        """Whether requests may take so long that they are handled in a thread."""
+        if self.whole_weight * len(requests) < LARGE:
+            return False
+        if kind == "predict":
+            more = 0
+        elif kind == "reveal":
+            waiting = (self.pending.get(request["id"]) for request, _ in requests if type(request["id"]) is str)
+            more = sum(len(pending.request) for pending in waiting if pending is not None) // 4
+        else:
+            more = sum(len(text) for _, text in requests) // 4  # a name takes four bytes at least
+        if more and self.records is not None:
+            more = 1 << 62  # texts make any number of features
+        labels = [request.get("label") for request, _ in requests]
+        shadow = self.challenger
+        return self.is_heavy(labels, more) or (shadow is not None and shadow.is_heavy(labels, more))
 
     # ---- requests ----
 
@@ -199,13 +227,18 @@ class Served(Changes):
 
     def expire(self, clock: float, limits: Limits, requests: Requests = ()) -> list[Event]:
         """Expire predictions that are too old, and as many of the oldest as needed to make room for those of `requests`."""
-        pending = self.pending
-        if not pending:
+        if not self.pending:
             return []
-        now = self.now(clock)
-        oldest = now - limits.age
-        surplus = len(pending) + len(requests) - limits.pending
+        surplus = len(self.pending) + len(requests) - limits.pending
         bytes_over = self.pending_bytes + sum(len(text) for _, text in requests) - limits.pending_bytes
+        return self._expire_oldest(clock, self.now(clock) - limits.age, surplus, bytes_over)
+
+    def expire_bytes(self, clock: float, count: int) -> list[Event]:
+        """Expire the oldest predictions with so many bytes."""
+        return self._expire_oldest(clock, float("-inf"), 0, count)
+
+    def _expire_oldest(self, clock: float, oldest: float, surplus: int, bytes_over: int) -> list[Event]:
+        pending = self.pending
         if surplus <= 0 and bytes_over <= 0 and next(iter(pending.values())).time >= oldest:
             return []
         ids: list[str] = []
@@ -215,7 +248,7 @@ class Served(Changes):
             ids.append(identity)
             bytes_over -= prediction.size
         self._expire(ids)
-        return [self._event("expire", orjson.dumps(ids), now, len(ids))]
+        return [self._event("expire", orjson.dumps(ids), self.now(clock), len(ids))]
 
     def _expire(self, ids: Iterable[str]) -> None:
         for identity in ids:
@@ -321,7 +354,7 @@ class Served(Changes):
         if known != label or type(known) is not type(label):
             raise Refused(
                 409,
-                f"The label of {identity!r} is {known!r} and cannot be changed; got {label!r}. Nothing was changed.",
+                f"The label of {identity!r} is {shown(known)} and cannot be changed; got {shown(label)}. Nothing was changed.",
                 label=known,
             )
         return {
@@ -336,6 +369,7 @@ class Served(Changes):
         """Predict and learn labelled examples; one with an id is learned only once."""
         events = self.expire(clock, limits)
         now, accepted = self.now(clock), Lines()
+        self.expect([request["label"] for request, _ in requests], limits)
         answers = self._learn_at_once(requests, limits)
         if answers is None:
             answers = [self._learn_line(request, text, limits) for request, text in requests]

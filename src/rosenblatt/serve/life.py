@@ -9,12 +9,13 @@ import orjson
 
 from rosenblatt.serve.access import check_model
 from rosenblatt.serve.changes import MOST_ALIASES
-from rosenblatt.serve.events import Outcome, Pending
-from rosenblatt.serve.examples import Refused, checked_id, checked_label
+from rosenblatt.serve.events import Outcome, Pending, Work
+from rosenblatt.serve.examples import Refused, checked_id, checked_label, kind_of, shown
 from rosenblatt.serve.insight import describe
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.requests import check_name
 from rosenblatt.serve.store import Token
+from rosenblatt.serve.teaching import LARGE
 
 if TYPE_CHECKING:
     from rosenblatt.serve.service import Service
@@ -41,7 +42,7 @@ def check_members(kind: str, request: Any) -> None:
     required, optional = FIELDS[kind]
     wanted = ", ".join([*required, *(f"{name} (optional)" for name in optional)]) or "no members"
     if type(request) is not dict:
-        raise Refused(422, f"The body must be a JSON object with {wanted}; got {type(request).__name__}.")
+        raise Refused(422, f"The body must be a JSON object with {wanted}; got {kind_of(request)}.")
     for key in required:
         if key not in request:
             raise Refused(422, f"`{key}` is missing. The object has {wanted}.")
@@ -71,16 +72,25 @@ class Life:
             "challenger": self._challenge, "promote": self._promote,
             "probabilities": self._probabilities,
         }  # fmt: skip
-        return await answers[kind](self._service.find(name), request, token)
+        return await answers[kind](await self._idle(name), request, token)
+
+    def _change(self, served: Served, kind: str, payload: dict[str, Any]) -> Work:
+        clock = self._service.clock()
+        return lambda: (served.change(kind, payload, clock), None)
 
     def _apply(self, served: Served, kind: str, payload: dict[str, Any]) -> None:
         """Apply a change that was planned, and add its events to the group being collected."""
-        service = self._service
-        try:
-            service.add_events(served, served.change(kind, payload, service.clock()))
-        except Exception as error:
-            service.go_back(error)
-            raise
+        self._service.at_once(served, self._change(served, kind, payload))
+
+    async def _apply_slowly(self, served: Served, kind: str, payload: dict[str, Any]) -> None:
+        """The same for a change that takes long if the model is large."""
+        if served.whole_weight < LARGE:
+            self._apply(served, kind, payload)
+        else:
+            await self._service.apart(served, self._change(served, kind, payload))
+
+    async def _idle(self, name: str) -> Served:
+        return await self._service.idle(self._service.find, name)
 
     async def _done(self, served: Served, **more: Any) -> dict[str, Any]:
         return dict(await self._service.confirmed({**describe(served), "standby": False, **more}))
@@ -93,7 +103,7 @@ class Life:
 
     def _new_name(self, name: Any, token: Token | None) -> str:
         if type(name) is not str:
-            raise Refused(422, "A name must be a string.")
+            raise Refused(422, f"A name must be a string; got {shown(name)}.")
         check_name(name)
         if token is not None:
             check_model(token, name)
@@ -116,7 +126,10 @@ class Life:
         return next((served for served in self._service.models.values() if alias in served.aliases), None)
 
     async def _alias(self, served: Served, request: Any, token: Token | None) -> dict[str, Any]:
-        alias, owner = self._new_name(request["alias"], token), self._owner(request["alias"])
+        alias = self._new_name(request["alias"], token)
+        while (owner := self._owner(alias)) is not None and owner.busy is not None:
+            await self._idle(owner.name)
+            served = await self._idle(served.name)
         if owner is not served:
             if len(served.aliases) >= MOST_ALIASES:
                 raise Refused(409, f"A model may have at most {MOST_ALIASES} aliases. Remove one first.")
@@ -138,7 +151,7 @@ class Life:
     async def _label(self, served: Served, request: Any, token: Token | None) -> dict[str, Any]:
         label, into = checked_label(request["label"]), request.get("into")  # of one token, where sentences are tagged
         payload = served.plan_label(label, None if into is None else checked_label(into))
-        self._apply(served, "label", payload)
+        await self._apply_slowly(served, "label", payload)
         return await self._done(served)
 
     async def _correct(self, served: Served, request: Any, token: Token | None) -> dict[str, Any]:
@@ -146,7 +159,7 @@ class Life:
         features = request.get("features")
         if features is None:
             features = await self._features(served, served.outcome(identity), identity)
-            if service.find(served.name) is not served:
+            if await self._idle(served.name) is not served:
                 raise Refused(503, "The models were read again in the meantime. Try again.", retry=True)
         try:
             payload = served.plan_correction(identity, label, features, service.limits)
@@ -154,7 +167,7 @@ class Life:
             raise Refused(409, str(error)) from error
         before = served.outcome(identity)[0]
         if payload is not None:
-            self._apply(served, "correct", payload)
+            await self._apply_slowly(served, "correct", payload)
         answer = {"id": identity, "prediction": served.outcome(identity)[1], "label": label, "before": before}
         return dict(await service.confirmed({**answer, "repeated": payload is None}))
 
@@ -180,7 +193,7 @@ class Life:
 
     async def example(self, name: str, identity: str, raw: bool) -> dict[str, Any]:
         """What is known about an id, with its features if `raw`."""
-        served = self._service.find_to_read(name)
+        served = await self._service.idle(self._service.find_to_read, name)
         waiting = served.pending.get(identity)
         if waiting is not None:
             return {"state": "pending", **_of_pending(identity, waiting, raw), "label": None}
@@ -206,7 +219,7 @@ class Life:
 
     async def pending(self, name: str, after: str | None, limit: int, raw: bool) -> dict[str, Any]:
         """Predictions that wait for their label, the oldest first; `after` continues after the last one of an answer."""
-        served = self._service.find_to_read(name)
+        served = await self._service.idle(self._service.find_to_read, name)
         listed = list(islice(_after(served.pending, after), limit + 1))
         shown = [_of_pending(identity, waiting, raw) for identity, waiting in listed[:limit]]
         last = listed[limit - 1] if len(listed) > limit else None
@@ -228,7 +241,7 @@ class Life:
         if not isinstance(algorithm, str) or not isinstance(parameters, dict):
             raise Refused(422, "`algorithm` must be a name and `parameters` an object.")
         await self._service.prepare(algorithm, parameters)
-        served = self._service.find(served.name)
+        served = await self._idle(served.name)
         payload = served.plan_challenger(algorithm, parameters)
         if payload is not None:
             self._apply(served, "challenge", payload)
@@ -236,7 +249,7 @@ class Life:
 
     async def dismiss(self, name: str) -> dict[str, Any]:
         """End the challenger."""
-        served = self._service.find(name)
+        served = await self._idle(name)
         self._apply(served, "dismiss", served.plan_dismissal("asked for"))
         return await self._done(served)
 

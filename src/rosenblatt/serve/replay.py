@@ -13,7 +13,7 @@ from rosenblatt.serve.events import Event
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.snapshots import base_snapshot, from_snapshot
-from rosenblatt.serve.store import Snapshot, Store
+from rosenblatt.serve.store import Snapshot, Store, without_password
 from rosenblatt.serve.teaching import Form
 
 BASE = "base"
@@ -64,8 +64,12 @@ def open_log(source: str) -> Log:
     """Open the log of a store (its address, or an SQLite file), or a log written by `export`."""
     path = Path(source)
     if "://" not in source:
-        with path.open("rb") as file:
-            start = file.read(16)
+        try:
+            with path.open("rb") as file:
+                start = file.read(16)
+        except OSError as error:
+            error.filename = without_password(source)  # perhaps an address with a slash too few
+            raise
         if not start.startswith(b"SQLite format 3"):
             return _open_file(path)
     store = Store(source)

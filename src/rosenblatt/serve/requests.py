@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from rosenblatt.serve.examples import NAME, Refused
+from rosenblatt.serve.examples import NAME, Refused, kind_of
 
 FIELDS = {
     "predict": {"id", "features", "top", "reasons"},
@@ -46,7 +46,7 @@ def check_fields(kind: str, request: Any) -> None:
     if type(request) is not dict:
         raise Refused(
             422,
-            f"The body must be a JSON object with {', '.join(sorted(FIELDS[kind]))}; got {type(request).__name__}.",
+            f"The body must be a JSON object with {', '.join(sorted(FIELDS[kind]))}; got {kind_of(request)}.",
         )
     for key in REQUIRED[kind]:
         if key not in request:

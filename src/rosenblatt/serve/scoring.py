@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.serve.examples import Refused
+from rosenblatt.serve.examples import Refused, shown
 from rosenblatt.serve.teaching import Taught
 
 MOST_TOP, MOST_REASONS = 1000, 1000
@@ -47,9 +47,7 @@ def _count(request: dict[str, Any], name: str, most: int) -> int:
     if type(value) is float and value.is_integer():
         value = int(value)  # JSON does not distinguish 1 and 1.0
     if type(value) is not int or not 0 <= value <= most:
-        raise Refused(
-            422, f"`{name}` must be a whole number from 0 to {most}; got {str(value)[:60]}. Leave it out for 0."
-        )
+        raise Refused(422, f"`{name}` must be a whole number from 0 to {most}; got {shown(value)}. Leave it out for 0.")
     return value
 
 

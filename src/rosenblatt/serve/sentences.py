@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from rosenblatt.serve.examples import LARGEST, LONGEST_LABEL, LONGEST_NAME, Refused, _shown
+from rosenblatt.serve.examples import LARGEST, LONGEST_LABEL, LONGEST_NAME, Refused, shown
 from rosenblatt.serve.examples import checked_label as checked_tag
 
 MOST_TOKENS = 1000
@@ -18,11 +18,11 @@ def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
     if type(features) is list and features and type(features[0]) in (int, float):
         raise Refused(
             409,  # a row is for other models
-            f"A token must be a string, a list of strings or an object; got {_shown(features[0])}. A row of numbers is for other "
+            f"A token must be a string, a list of strings or an object; got {shown(features[0])}. A row of numbers is for other "
             "algorithms.",
         )
     if type(features) is not list or not 0 < len(features) <= MOST_TOKENS:
-        got = f"{len(features)} tokens" if type(features) is list else _shown(features)
+        got = f"{len(features)} tokens" if type(features) is list else shown(features)
         raise Refused(
             409 if type(features) is dict else 422,
             f"`features` of a model of sequences must be a list of 1 to {MOST_TOKENS} tokens; got {got}. A token is a word, "
@@ -42,7 +42,7 @@ def expanded(features: Any, most: int = 1 << 62, size: int = 0) -> Any:
             count += sum(_checked_entry(name, value) for name, value in token.items())
         else:
             raise Refused(
-                422, f"A token must be a string, a list of strings or an object; got {_shown(token)}. Change it."
+                422, f"A token must be a string, a list of strings or an object; got {shown(token)}. Change it."
             )
     if count > most:
         raise Refused(422, f"A sentence may have at most {most} strings and features; got {count}. Split it.")
@@ -53,7 +53,7 @@ def _check_string(string: Any) -> None:
     if type(string) is not str or len(string) > LONGEST_NAME or "\0" in string:
         raise Refused(
             422,
-            f"A token must be made of strings of at most {LONGEST_NAME} characters without NUL; got {_shown(string)}. Change it.",
+            f"A token must be made of strings of at most {LONGEST_NAME} characters without NUL; got {shown(string)}. Change it.",
         )
 
 
@@ -71,7 +71,7 @@ def _checked_entry(name: str, value: Any) -> int:
     raise Refused(
         422,
         f"The feature `{name[:60]}` of a token must be a string, a number between -{LARGEST:g} and {LARGEST:g}, true, false or a "
-        f"list of words; got {_shown(value)}. Leave it out where its value is missing.",
+        f"list of words; got {shown(value)}. Leave it out where its value is missing.",
     )
 
 
@@ -81,6 +81,6 @@ def checked_label(label: Any) -> Any:
         raise Refused(
             409 if type(label) in (str, int, float, bool) else 422,
             f"`label` of a model of sequences must be a list with a tag of at most {LONGEST_LABEL} characters for each token; "
-            f'got {_shown(label)}. For example ["PRON", "VERB"].',
+            f'got {shown(label)}. For example ["PRON", "VERB"].',
         )
     return [tag if type(tag) is str and len(tag) <= LONGEST_LABEL else checked_tag(tag) for tag in label]

@@ -45,7 +45,7 @@ class JsonLines(logging.Formatter):
         return orjson.dumps(line, default=str).decode()
 
 
-MOST_HEADER, MOST_CONNECTIONS = 1 << 14, 4000
+MOST_HEADER, MOST_CONNECTIONS, MOST_PIPELINED = 1 << 14, 4000, 16
 
 
 class _Joined:
@@ -73,7 +73,7 @@ class _Joined:
     def flush(self) -> None:
         """Send what was written."""
         parts, self._parts, self._held = self._parts, [], 0
-        if parts:
+        if parts and not self._transport.is_closing():
             self._transport.write(parts[0] if len(parts) == 1 else b"".join(parts))
 
     def close(self) -> None:
@@ -94,8 +94,9 @@ class _Protocol(HttpToolsProtocol):
 
     owing_since: float | None = None
     unread_since: float | None = None
-    _header = 0
+    _header = _pipelined = 0
     _in_header = True
+    _refused = False
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(_Joined(transport, self.loop))  # type: ignore[arg-type]
@@ -106,6 +107,8 @@ class _Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Parse a part of a request; its line, its headers and the trailers of its body are limited together."""
         self.active = self.loop.time()
+        if self._refused:
+            return
         if self._in_header:
             self._header += len(data)
             if self._header > MOST_HEADER + len(data) or (self._header > MOST_HEADER and b"\r\n\r\n" not in data):
@@ -114,6 +117,8 @@ class _Protocol(HttpToolsProtocol):
         super().data_received(data)
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self._refused:
+            return
         self._header += len(name) + len(value)
         if self._header <= 4 * MOST_HEADER:
             super().on_header(name, value)
@@ -121,22 +126,38 @@ class _Protocol(HttpToolsProtocol):
             self._refuse()
 
     def _refuse(self) -> None:
+        self._refused = True
         if not self.transport.is_closing():
             self.transport.write(b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n\r\n")
             self.transport.close()
 
     def on_message_begin(self) -> None:
+        """Disconnect a client that sends more and more requests without waiting for answers."""
+        if len(self.pipeline) >= MOST_PIPELINED or self._pipelined > 4 * MOST_HEADER:
+            self._refused = True
+            self.transport.abort()
+        if self._refused:
+            return
         super().on_message_begin()
         self._in_header, self._header = True, 0
         if self.owing_since is None:
             self.owing_since = self.loop.time()
 
     def on_headers_complete(self) -> None:
+        if self._refused:
+            return
         self._in_header = False
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        if not self._refused:
+            super().on_body(body)
+
     def on_message_complete(self) -> None:
+        if self._refused:
+            return
         self.owing_since = None
+        self._pipelined = self._pipelined + self._header if self.pipeline else 0
         self._in_header, self._header = True, 0
         super().on_message_complete()
 

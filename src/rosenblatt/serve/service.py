@@ -1,7 +1,8 @@
 """The service between HTTP and the store: models in memory, recovery, and the lease to write.
 
 Everything runs on one event loop. A request is checked and applied to the model at once, its events are added to the group being
-collected (`groups`), and its answer waits until that group is on disk.
+collected (`groups`), and its answer waits until that group is on disk. Work that takes long, such as new classes of a large
+model, runs in a thread; requests for this model wait until it has ended (`idle`), and those for others do not.
 
 If a group cannot be written, or a request fails in an unexpected way, memory is ahead of the log. Then all models are discarded
 and read again from the store, as after a crash, and all requests whose events were not confirmed are refused.
@@ -12,14 +13,16 @@ cannot be read is set aside, and the others are served.
 
 import asyncio
 import contextlib
+import contextvars
 import dataclasses
 import hashlib
 import logging
+import math
 import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -30,19 +33,20 @@ from rosenblatt.model_file import BadModel
 from rosenblatt.serve.access import Quotas
 from rosenblatt.serve.choice import canonical
 from rosenblatt.serve.clock import Clock
-from rosenblatt.serve.events import Event, Limits, Requests, asking
+from rosenblatt.serve.events import PENDING_BYTES, Event, Limits, Requests, Work, asking
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.groups import Groups
 from rosenblatt.serve.insight import describe, of_page, strongest
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.life import Life
 from rosenblatt.serve.metrics import Metrics
-from rosenblatt.serve.news import News
+from rosenblatt.serve.news import News, as_message
 from rosenblatt.serve.records import opened
 from rosenblatt.serve.retention import Policy, Retention
 from rosenblatt.serve.scoring import scored
 from rosenblatt.serve.snapshots import Gap, copied_estimator, copy, encoded_estimator, from_snapshot, read_model
 from rosenblatt.serve.store import LeaseLost, Snapshot, Store, StoreError, Token
+from rosenblatt.serve.teaching import LARGE
 from rosenblatt.serve.tracing import Tracing
 
 log = logging.getLogger("rosenblatt.serve")
@@ -56,6 +60,9 @@ FOLLOW = 0.5
 SLICE_SECONDS = 0.005
 """Seconds for which a standby applies events without a break."""
 
+BESIDE_SINGLES = 50
+"""Number of lines of a batch that are handled without a break while there are single requests."""
+
 STALE = 30.0
 """Seconds without a reading after which a standby is not ready for reads."""
 
@@ -67,7 +74,7 @@ class SharedFile:
 
     Parameters
     ----------
-    content : bytes
+    content : memoryview
         Content of the file.
     model, sequence : int
         Number of the model, and its last event.
@@ -75,7 +82,7 @@ class SharedFile:
         Seconds that it took to make the content.
     """
 
-    def __init__(self, content: bytes, model: int, sequence: int, cost: float) -> None:
+    def __init__(self, content: memoryview, model: int, sequence: int, cost: float) -> None:
         self.size, self._model, self._sequence = len(content), model, sequence
         self._good_until = time.monotonic() + (50 * cost if cost > 0.2 else 0.0)
         with tempfile.TemporaryFile() as file:
@@ -135,6 +142,7 @@ class Service:
         self.tracing = tracing or Tracing()
         self.files: dict[str, bytes] = {}
         self.store, self.limits, self.clock = store, limits, clock or Clock()
+        self._ageless = dataclasses.replace(limits, age=math.inf)
         self.metrics = Metrics(self)
         self.models: dict[str, Served] = {}
         self.aside: dict[str, str] = {}
@@ -146,6 +154,7 @@ class Service:
         self.news = News()
         self._writer = ThreadPoolExecutor(1, "writer")
         self._helper = ThreadPoolExecutor(1, "reader")
+        self._learner = ThreadPoolExecutor(1, "learner")
         self.life = Life(self)
         self.retention = Retention(keep, self.clock)
         self._groups = Groups(store, self._write, snapshot_every, self.news, self.metrics, self.retention, self.tracing)
@@ -157,7 +166,7 @@ class Service:
         self._followed = 0.0
         self._numbers, self._numbered = 0, dict[str, int]()
         self._reading, self._stop_reading = asyncio.Lock(), threading.Event()
-        self._turn = asyncio.Lock()
+        self._turn, self._past = asyncio.Lock(), asyncio.Lock()
         self._last_file: SharedFile | None = None
 
     # ---- start and stop ----
@@ -184,8 +193,8 @@ class Service:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
         self._groups.close()
-        self._writer.shutdown()
-        self._helper.shutdown()
+        for threads in (self._learner, self._writer, self._helper):
+            threads.shutdown()
         self.store.close()
         log.info("stopped")
 
@@ -227,7 +236,7 @@ class Service:
             try:
                 if await self._write(self.store.acquire, PATIENCE):
                     return
-                self._say("standby", "another process writes to this store; its snapshots can be read here")
+                self._say("standby", "another process writes to this store; this one answers scores and other reads")
             except StoreError as error:
                 self._say("unavailable", f"the store does not answer: {error}")
             await asyncio.sleep(0.25)
@@ -253,10 +262,14 @@ class Service:
                     await reading
                 self._stop_reading.clear()
         self.models, self._following = self._following, {}
+        for served in self.models.values():
+            served.weight_of_all = self.weight
         self.retention.start(await self._help(self.store.marks), await self._help(self.store.firsts))
         for served in self.models.values():
             served.begin = self.retention.base.get(served.number, 0)
         await self._refresh_tokens()
+        if isinstance(self.clock, Clock) and self.models:
+            self.clock.compare(max(served.time for served in self.models.values()))
         day = Quotas.today()
         self.quotas.start(day, await self._help(self.store.usage, day))
         log.info("read", extra={"seconds": round(time.perf_counter() - started, 3), "models": len(self.models)})
@@ -316,13 +329,15 @@ class Service:
         """Apply the events of the log that a model does not have yet."""
         pause = time.perf_counter() + SLICE_SECONDS
         while served.sequence < last:
-            events = await self._help(lambda: list(self.store.events(served.number, served.sequence, 500)))
+            events = await self._help(self.store.some_events, served.number, served.sequence, 500)
             if not events or events[0].sequence != served.sequence + 1:
                 raise Gap(f"the event {served.sequence + 1} is missing")
+            if served.whole_weight >= LARGE:
+                with self.using(served):
+                    await asyncio.get_running_loop().run_in_executor(self._learner, _apply_all, served, events)
+                continue
             for event in events:
-                if event.sequence != served.sequence + 1:
-                    raise ValueError(f"the event {served.sequence + 1} is missing")
-                served.apply(event)
+                _apply_all(served, (event,))
                 if time.perf_counter() > pause:
                     await asyncio.sleep(0)
                     pause = time.perf_counter() + SLICE_SECONDS
@@ -363,7 +378,7 @@ class Service:
     async def _commit_groups(self) -> None:
         """Write groups until the service is stopped; sometimes an empty one, to renew the lease."""
         beat = time.monotonic()
-        while self.state == "ready" or self._groups.left:
+        while self.state == "ready" or self._groups.left or any(served.busy for served in self.models.values()):
             wait = max(0.0, beat + PATIENCE / 5 - time.monotonic())
             await self._groups.commit(self.models, wait)
             beat = time.monotonic()
@@ -379,7 +394,8 @@ class Service:
             try:
                 if self.state == "ready" and not self.stalled:
                     for served in self.models.values():
-                        self._groups.add(served, served.expire(self.clock(), self.limits))
+                        if served.busy is None:
+                            self._groups.add(served, served.expire(self.clock(), self._limits_now()))
                     if self._groups.events:
                         await self.confirmed(None)
                     if used := self.quotas.changed():
@@ -500,19 +516,94 @@ class Service:
         served = self.find_to_read(name)
         return served, {**describe(served), "standby": self.state == "standby"}
 
-    def _apply(self, kind: str, served: Served, requests: Requests, limits: Limits) -> list[Any]:
+    async def idle(self, find: Callable[[str], Served], name: str) -> Served:
+        """Find a model, when no thread uses it."""
+        while (served := find(name)).busy is not None:
+            await asyncio.wait({served.busy})
+        return served
+
+    @contextlib.contextmanager
+    def using(self, served: Served) -> Iterator[None]:
+        """Let other requests wait while a thread uses a model."""
+        busy = served.busy = asyncio.get_running_loop().create_future()
         try:
-            events, answers = _WORK[kind](served, requests, self.clock(), limits)
+            yield
+        finally:
+            served.busy = None
+            busy.set_result(None)
+
+    def weight(self) -> int:
+        """About the bytes of the weights and names of all models."""
+        return sum(served.whole_weight for served in tuple(self.models.values()))
+
+    def _limits_now(self) -> Limits:
+        """The limits; no prediction expires by its age while the time is in doubt."""
+        doubted = isinstance(self.clock, Clock) and self.clock.doubted
+        return self._ageless if doubted else self.limits
+
+    async def _apply(self, kind: str, served: Served, requests: Requests, limits: Limits) -> list[Any]:
+        """Apply requests to a model that is idle."""
+        if kind == "predict":
+            self._make_room(requests)
+        work = partial(_WORK[kind], served, requests, self.clock(), limits)
+        if served.takes_long(kind, requests):
+            return list(await self.apart(served, work))
+        return list(self.at_once(served, work))
+
+    def at_once(self, served: Served, work: Work) -> Any:
+        """Do work that changes a model, and add its events to the group being collected."""
+        try:
+            events, result = work()
         except Exception as error:
             self.go_back(error)
             raise
         if events:
             self._groups.add(served, events)
-        return answers
+        return result
+
+    async def apart(self, served: Served, work: Work) -> Any:
+        """The same in a thread; it ends, and its events are written, even if the request is cancelled."""
+        using = self.using(served)
+        using.__enter__()
+
+        async def change() -> Any:
+            memory, loop = self.models, asyncio.get_running_loop()
+            try:
+                events, result = await loop.run_in_executor(self._learner, contextvars.copy_context().run, work)
+            except Exception as error:
+                if self.models is memory:
+                    self.go_back(error)
+                raise
+            finally:
+                using.__exit__(None, None, None)
+            if self.models is not memory:
+                raise Refused(
+                    503, "The request was interrupted: it is not recorded. Send it again with the same id.", retry=True
+                )
+            if events:
+                self._groups.add(served, events)
+            return result
+
+        return await asyncio.shield(asyncio.create_task(change()))
+
+    def _make_room(self, requests: Requests) -> None:
+        """Let predictions of the models with the most of them expire, until there is room for those of requests."""
+        most, more = self.limits.pending_bytes, sum(len(text) + PENDING_BYTES for _, text in requests)
+        while sum(served.pending_bytes for served in self.models.values()) + more > most:
+            idle = [served for served in self.models.values() if served.pending and served.busy is None]
+            if not idle:
+                return
+            served = max(idle, key=lambda one: one.pending_bytes)
+            second = max((one.pending_bytes for one in idle if one is not served), default=0)
+            over = sum(one.pending_bytes for one in self.models.values()) + more - most
+            self._groups.add(
+                served, served.expire_bytes(self.clock(), min(over, max(1, served.pending_bytes - second)))
+            )
 
     async def work(self, kind: str, name: str, request: Any, text: bytes) -> Any:
         """Predict, reveal or learn; returns the answer when it is on disk, or raises `Refused`."""
-        answers = self._apply(kind, self.find(name), [(request, text)], self.limits)
+        served = await self.idle(self.find, name)
+        answers = await self._apply(kind, served, [(request, text)], self._limits_now())
         (answer,) = await self._groups.confirmed(answers, single=True)
         if isinstance(answer, Refused):
             raise answer
@@ -526,16 +617,16 @@ class Service:
         """
         answers: list[Any] = []
         async with self._turn:
-            memory, limits = self.models, self.limits
-            for requests in lines:
+            memory, limits = self.models, self._limits_now()
+            for requests in self._slices(lines):
                 await asyncio.sleep(0)
-                if requests is None:
+                if not requests:
                     continue
                 if kind == "score":
-                    answers += self._scored_lines(self.find_to_read(name), requests)
+                    answers += await self._scored_lines(name, requests)
                     continue
                 await self._groups.room()
-                served = self.find(name)
+                served = await self.idle(self.find, name)
                 if not answers:
                     memory = self.models
                     most = min(limits.classes, len(served.classes) + limits.new_classes)
@@ -547,31 +638,38 @@ class Service:
                         "not.",
                         retry=True,
                     )
-                answers += self._apply(kind, served, requests, limits)
+                answers += await self._apply(kind, served, requests, limits)
         return answers if kind == "score" else list(await self.confirmed(answers))
 
-    def score(self, name: str, request: Any, text: bytes) -> dict[str, Any]:
+    def _slices(self, lines: Iterable[Requests | None]) -> Iterator[Requests]:
+        """The lines of a batch in the parts in which they are handled; nothing where other requests can be handled, too."""
+        for requests in lines:
+            if not requests:
+                yield ()
+                continue
+            at = 0
+            while at < len(requests):
+                size = BESIDE_SINGLES if self._groups.has_singles else len(requests)
+                yield requests[at : at + size]
+                at += size
+
+    async def score(self, name: str, request: Any, text: bytes) -> dict[str, Any]:
         """Predict from memory, without a record."""
-        (answer,) = self._scored_lines(self.find_to_read(name), [(request, text)])
+        (answer,) = await self._scored_lines(name, [(request, text)])
         if isinstance(answer, Refused):
             raise answer
         return dict(answer)
 
-    def _scored_lines(self, served: Served, requests: Requests) -> list[Any]:
-        answers: list[Any] = []
-        for request, text in requests:
-            try:
-                answers.append(scored(served, request, text, self.limits.features))
-            except Refused as refusal:
-                answers.append(refusal)
-            except (ValueError, OverflowError) as error:
-                answers.append(Refused(409, str(error)))
+    async def _scored_lines(self, name: str, requests: Requests) -> list[Any]:
+        served = await self.idle(self.find_to_read, name)
+        work = partial(_scored, served, requests, self.limits.features)
+        if served.takes_long("predict", requests):
+            with self.using(served):
+                answers = await asyncio.get_running_loop().run_in_executor(self._learner, work)
+        else:
+            answers = work()
         served.scored += len(answers)
         return answers
-
-    def add_events(self, served: Served, events: list[Event]) -> None:
-        """Write events of a model with the group being collected."""
-        self._groups.add(served, events)
 
     async def event(self, number: int, sequence: int) -> Event | None:
         """An event of the log; None if there is none, or no longer."""
@@ -632,7 +730,7 @@ class Service:
                 422, "`bits` is for models of rows; the features of a model of sequences are not hashed. Leave it out."
             )
         served = Served(self._numbers, name, algorithm, parameters, self.clock(), bits)
-        served.remembered = self.limits.remembered
+        served.remembered, served.weight_of_all = self.limits.remembered, self.weight
         self.models[name], self._numbered[name] = served, served.number
         self._groups.add_model(served)
         return True, await self.confirmed(describe(served))
@@ -649,6 +747,13 @@ class Service:
             number = self._numbers
             served = Served(number, name, algorithm, parameters, self.clock())
             served.adopt(estimator)
+            if self.weight() + served.weight > self.limits.memory:
+                raise Refused(
+                    409,
+                    f"The weights of all models may take {self.limits.memory} bytes of memory; this file would exceed that. "
+                    "Raise --max-memory.",
+                )
+            served.weight_of_all = self.weight
             served.remembered, served.sequence = self.limits.remembered, 1
             moment = copy(served)
             encoded = await self._help(moment.encoded)
@@ -690,7 +795,7 @@ class Service:
         """Delete a model and its events, also one that is set aside; returns when this is on disk."""
         self._check_ready()
         if name not in self.aside:
-            served = self._known(self.models, name)
+            served = await self.idle(self.find, name)
             if served.name != name:
                 raise Refused(409, f"{name!r} is an alias of {served.name!r}. Delete that model, or remove the alias.")
             served.deleted = True
@@ -705,6 +810,7 @@ class Service:
 
     async def describe(self, name: str) -> dict[str, Any]:
         """Describe a model."""
+        await self.idle(self.find_to_read, name)
         return dict(await self.confirmed(self._shown(name)[1]))
 
     async def describe_all(self) -> list[dict[str, Any]]:
@@ -713,7 +819,12 @@ class Service:
         if not standby:
             self._check_ready()
         models = self._following if standby else self.models
-        return list(await self.confirmed([{**describe(served), "standby": standby} for served in models.values()]))
+        found = []
+        for served in tuple(models.values()):
+            while served.busy is not None:
+                await asyncio.wait({served.busy})
+            found.append({**describe(served), "standby": standby})
+        return list(await self.confirmed(found))
 
     async def model_file(self, name: str) -> SharedFile:
         """The model file; on disk, because many clients may read it slowly."""
@@ -726,8 +837,9 @@ class Service:
         async with self._groups.copying:
             if self._last_file is not None and self._last_file.is_new(served):
                 return self._last_file
+            served = await self.idle(self.find_to_read, name)
             self._last_file, started = None, time.monotonic()
-            sequence, estimators = served.sequence, [copied_estimator(served)]
+            sequence, estimators = served.sequence, [await self._copied(served)]
             await self.confirmed(None)
             encoder = None if served.records is None else served.records.for_files
             content = await self._help(encoded_estimator, estimators, encoder)
@@ -737,11 +849,31 @@ class Service:
 
     async def insight(self, name: str, top: int, raw: bool = True) -> dict[str, Any]:
         """Learning curve, recent examples (with their features if `raw`) and largest weights, for the live page."""
-        served = self.find_to_read(name)
+        served = await self.idle(self.find_to_read, name)
         shown = {**of_page(served, raw), "standby": self.state == "standby"}
-        async with self._groups.copying:
-            largest = await self._help(lambda estimator: list(strongest(estimator, top)), copied_estimator(served))
+        largest = await self._strongest(served, top)
         return dict(await self.confirmed({**shown, "strongest": largest}))
+
+    async def _copied(self, served: Served) -> Any:
+        """A copy of the learner of a model that is idle."""
+        if served.weight < LARGE:
+            return copied_estimator(served)
+        with self.using(served):
+            return await self._help(copied_estimator, served)
+
+    async def _strongest(self, served: Served, top: int) -> list[dict[str, Any]]:
+        """Features with the largest weights; those of a large model may be a little older."""
+        if served.strongest is not None and (
+            served.strongest[0] == served.sequence or time.monotonic() < served.strongest[1]
+        ):
+            return served.strongest[2]
+        sequence, started = served.sequence, time.monotonic()
+        of_tags = served.tags_sentences and served.fitted
+        estimator = await self._copied(served) if of_tags else served.estimator
+        found: list[dict[str, Any]] = await self._help(strongest(estimator, top))
+        now = time.monotonic()
+        served.strongest = sequence, now + max(1.0, 20 * (now - started)), found
+        return found
 
     # ---- news ----
 
@@ -749,18 +881,47 @@ class Service:
         """Make a queue that receives the events of a model once they are on disk."""
         return self.news.subscribe(self.find(name).name, client, raw)
 
-    async def past_events(self, name: str, after: int, before: int | None = None) -> list[Event]:
-        """Up to a hundred events after a number, and before another one, for a listener that reconnects."""
+    async def past_messages(
+        self, name: str, after: int, raw: bool, before: int | None = None
+    ) -> list[tuple[int, bytes]]:
+        """Messages about some events after a number, and before another one, for a listener that reconnects.
+
+        One listener reads at a time, about 1 MB, because events can be as large as requests; messages are small.
+        """
         number, most = self.find(name).number, 100 if before is None else min(100, before - after - 1)
-        return [
-            event
-            for event in await self._help(lambda: list(self.store.events(number, after, most)))
-            if before is None or event.sequence < before
-        ]
+
+        def read() -> list[tuple[int, bytes]]:
+            events = self.store.some_events(number, after, most, 1 << 20)
+            return [(event.sequence, as_message(event, {}, raw)) for event in events]
+
+        async with self._past:
+            found: list[tuple[int, bytes]] = await self._help(read)
+        return [one for one in found if before is None or one[0] < before]
 
     def begin_of_log(self, name: str) -> int:
         """The last event before the log of a model; 0 if the log is whole."""
         return self.find(name).begin
+
+
+def _scored(served: Served, requests: Requests, most: int) -> list[Any]:
+    """Answers to requests for scores, each of which can be a `Refused`."""
+    answers: list[Any] = []
+    for request, text in requests:
+        try:
+            answers.append(scored(served, request, text, most))
+        except Refused as refusal:
+            answers.append(refusal)
+        except (ValueError, OverflowError) as error:
+            answers.append(Refused(409, str(error)))
+    return answers
+
+
+def _apply_all(served: Served, events: Iterable[Event]) -> None:
+    """Apply events of the log to a model."""
+    for event in events:
+        if event.sequence != served.sequence + 1:
+            raise ValueError(f"the event {served.sequence + 1} is missing")
+        served.apply(event)
 
 
 def _sequence_of(snapshot: Snapshot) -> int:

@@ -12,14 +12,14 @@ import orjson
 from rosenblatt import model_file
 from rosenblatt.learners._load import restore
 from rosenblatt.model_file import Saved
-from rosenblatt.model_file.container import from_bytes, to_bytes
+from rosenblatt.model_file.container import from_bytes, to_buffer, to_bytes
 from rosenblatt.serve.events import Limits, Outcome, Pending
 from rosenblatt.serve.hashing import Hashed
 from rosenblatt.serve.learner import Served, number_of_tags
 from rosenblatt.serve.records import Records, take_names
 from rosenblatt.serve.retention import Mark
 from rosenblatt.serve.shadow import Shadow
-from rosenblatt.serve.store import Snapshot, Store, StoreError
+from rosenblatt.serve.store import Content, Snapshot, Store, StoreError
 from rosenblatt.serve.tally import Tally
 from rosenblatt.serve.teaching import Taught
 
@@ -41,11 +41,11 @@ class Copy:
         """Its place in the log."""
         return Mark(self.state["sequence"], self.state["time"], self.state["bytes"])
 
-    def encoded(self) -> bytes:
+    def encoded(self) -> memoryview:
         """Bytes of a model file. The copy is emptied: a large model must not be in memory more often than needed."""
         packed = self.packed()
         self.estimator = None
-        return to_bytes(*packed)
+        return to_buffer(*packed)
 
     def packed(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Header and arrays of a model file."""
@@ -94,13 +94,13 @@ def _shadow(name: str, state: dict[str, Any], data: bytes, records: Records | Ha
     return shadow
 
 
-def encoded_estimator(estimators: list[Any], encoder: dict[str, Any] | None = None) -> bytes:
+def encoded_estimator(estimators: list[Any], encoder: dict[str, Any] | None = None) -> memoryview:
     """Bytes of the model file of an estimator, which is taken from the list so that its memory is free sooner."""
     estimator = estimators.pop()
     if encoder is not None:
         take_names(estimator, encoder)
     packed = packed_model(estimator)
-    return to_bytes(*packed)
+    return to_buffer(*packed)
 
 
 def copied_estimator(served: Taught) -> Any:
@@ -130,7 +130,7 @@ def packed_model(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return ({"kind": "unfitted"}, {}) if estimator is None else model_file.pack(estimator)
 
 
-def from_snapshot(number: int, data: bytes, remembered: int = Limits.remembered) -> Served:
+def from_snapshot(number: int, data: Content, remembered: int = Limits.remembered) -> Served:
     """Restore a model from the bytes of a snapshot; `remembered` is the number of ids that it keeps from now on."""
     header, tensors = from_bytes(data, "The snapshot")
     state = orjson.loads(tensors.pop("service").tobytes())

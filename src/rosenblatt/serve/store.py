@@ -29,6 +29,9 @@ RIGHTS = ("read", "learn", "admin")
 PART = 4 << 20
 """Bytes of a part of a snapshot: a larger one would delay the events that are written after it."""
 
+ROWS = 5000
+"""Number of events that are read at a time."""
+
 DELETED, SWEPT = "~", 5000
 """The first character of the name of a deleted model, and the number of its events that one transaction removes."""
 
@@ -75,6 +78,10 @@ class Token(NamedTuple):
     quota: int | None = None
 
 
+Content = bytes | memoryview
+"""Bytes, or memory that holds them."""
+
+
 class Snapshot(NamedTuple):
     """State of a model after an event.
 
@@ -90,7 +97,7 @@ class Snapshot(NamedTuple):
 
     model: int
     sequence: int
-    data: bytes
+    data: Content
     time: float = 0.0
     bytes: int = 0
     keep: tuple[int, ...] = ()
@@ -107,7 +114,7 @@ class Part(NamedTuple):
     """Part of a snapshot; the snapshot `of` counts when its last part is there, and then replaces those before."""
 
     number: int
-    data: bytes
+    data: Content
     last: bool
     of: Snapshot
 
@@ -128,7 +135,7 @@ _POSTGRES_OPTIONS = "-c statement_timeout=30000 -c lock_timeout=2000 -c idle_in_
 
 def without_password(url: str) -> str:
     """A URL as it can be shown."""
-    url = re.sub(r"(//[^/?#@:]*):.*@", r"\1:***@", url)
+    url = re.sub(r"(\w:/*[^/?#@:]*):.*@", r"\1:***@", url)
     return re.sub(r"(?i)(password=)[^&]*", r"\1***", url)
 
 
@@ -177,11 +184,18 @@ class Store:
 
     def __init__(self, url: str) -> None:
         try:
+            if re.match(r"\w\w+(\+\w+)?:/(?!/)", url):
+                raise ValueError("there is a slash too few")
             parsed = make_url(url if "://" in url else f"sqlite:///{url}")
         except (sa.exc.ArgumentError, ValueError) as error:  # a port that is no number gives the second
             raise ValueError(
                 f"--store takes sqlite:///file.db or postgresql://user@host/database; got {without_password(url)!r}."
             ) from error
+        if "@" in (parsed.host or ""):
+            raise ValueError(
+                "A name or password in --store must not have the characters @, / and :, which are written %40, %2F and %3A; got "
+                f"{without_password(url)!r}."
+            )
         kind = parsed.get_backend_name()
         if kind not in ("sqlite", "postgresql") or (kind == "sqlite" and parsed.database in (None, "", ":memory:")):
             raise ValueError(
@@ -531,18 +545,29 @@ class Store:
         return Snapshot(model, sequence, data) if data else None
 
     def events(self, model: int, after: int = 0, most: int | None = None) -> Iterator[Event]:
-        """Events of a model after a number, in order, read a few thousand at a time."""
+        """Events of a model after a number, in order, read a part at a time."""
         while most is None or most > 0:
-            size = 5000 if most is None else min(most, 5000)
-            query = sa.select(schema.events).where(schema.events.c.model == model, schema.events.c.sequence > after)
-            with self._read() as connection:
-                rows = connection.execute(query.order_by(schema.events.c.sequence).limit(size)).all()
-            for row in rows:
-                yield Event(*row)
-            if len(rows) < size:
+            found = self.some_events(model, after, ROWS if most is None else min(most, ROWS))
+            yield from found
+            if not found:
                 return
-            after = rows[-1].sequence
-            most = None if most is None else most - size
+            after = found[-1].sequence
+            most = None if most is None else most - len(found)
+
+    def some_events(self, model: int, after: int, most: int, size: int = PART) -> list[Event]:
+        """The next events of a model: so many at most, and with so many bytes, but at least one if there is one."""
+        table = schema.events.c
+        here = (table.model == model) & (table.sequence > after)
+        lengths = sa.select(table.sequence, sa.func.length(table.payload)).where(here)
+        with self._read() as connection:
+            last = 0
+            for sequence, length in connection.execute(lengths.order_by(table.sequence).limit(most)):
+                size -= length
+                if last and size < 0:
+                    break
+                last = sequence
+            query = sa.select(schema.events).where(here & (table.sequence <= last)).order_by(table.sequence)
+            return [Event(*row) for row in connection.execute(query)] if last else []
 
     # ---- tokens ----
 

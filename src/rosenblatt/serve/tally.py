@@ -83,14 +83,14 @@ class Tally:
         """Share of right predictions among the last thousand; None without examples."""
         if not self.window:
             return None
-        wrong = int(sum(prediction != label for prediction, label in self.window))
-        return 1.0 - wrong / len(self.window)
+        window = tuple(self.window)  # a thread may add examples
+        return 1.0 - int(sum(prediction != label for prediction, label in window)) / len(window)
 
     @property
     def baseline(self) -> float | None:
         """Share of the most frequent label in the window: the accuracy of always predicting it."""
-        counts: Counter[Any] = Counter(map(_key, (label for _, label in self.window)))
-        return max(counts.values()) / len(self.window) if counts else None
+        counts: Counter[Any] = Counter(map(_key, (label for _, label in tuple(self.window))))
+        return max(counts.values()) / counts.total() if counts else None
 
     def facts_of_window(self) -> dict[str, Any]:
         """Accuracy, baseline, precision and recall of each class, and confusions of the last thousand examples."""

@@ -1,6 +1,6 @@
 """Prediction and learning of single examples with an estimator, together or separately."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
@@ -8,16 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.dual.rows import Block
+from rosenblatt.engine.conventions import CSR
 from rosenblatt.learners import OF_SEQUENCES
 from rosenblatt.model.calibration import Calibration
 from rosenblatt.model.linear import Model
 from rosenblatt.model.rule import FullVariances
 from rosenblatt.serve import examples, sentences
 from rosenblatt.serve.events import Limits
-from rosenblatt.serve.examples import LARGEST, LONGEST_KEY, Refused
+from rosenblatt.serve.examples import LARGEST, LONGEST_KEY, Refused, shown
 from rosenblatt.serve.hashing import Hashed
 from rosenblatt.serve.records import Records
 from rosenblatt.training.progressive import Pupil, learn_records
+
+NAME_BYTES = 150
+"""About the bytes in memory of the name of a feature."""
+
+LARGE, LARGE_READ = 4 << 20, 32 << 20
+"""Bytes of weights that can be copied, and of stored examples that can be read, without a noticeable delay of other requests."""
+
+_LABELS = (str, int, float, bool)
 
 
 class Form(Protocol):
@@ -49,6 +58,7 @@ class Taught:
 
     def __init__(self, name: str, estimator: Any) -> None:
         self.name = name
+        self.weight_of_all: Callable[[], int] = lambda: self.weight
         self.adopt(estimator)
 
     def adopt(self, estimator: Any) -> None:
@@ -69,8 +79,62 @@ class Taught:
         self._pupil: Pupil | None = None
         self._judge: Pupil | None = None
         self._plain: Model | None = None  # set if examples can be passed directly to the core model
-        self._room = 0
+        self._room = self._expected = 0
         self._named = self._name_bytes = 0
+        self._weighed: Any = None  # the arrays whose bytes are known
+        self._array_bytes, self._stored = 0, (0, 0)
+
+    # ---- size ----
+
+    @property
+    def weight(self) -> int:
+        """About the bytes of its weights and names, or of the examples that it stores."""
+        model = getattr(self.estimator, "model_", None)
+        if model is None:
+            chain, kernel = getattr(self.estimator, "_chain", None), getattr(self.estimator, "_model", None)
+            if chain is not None:
+                return int(chain.w.nbytes + chain.u.nbytes + chain.sigma.nbytes + 2 * chain.vocabulary.size)
+            return 0 if kernel is None else self._stored_bytes(len(kernel.machine.rows))
+        if self._weighed is not model.state:
+            self._weighed, self._array_bytes = model.state, model.nbytes
+        kept = 0 if model.support is None else self._stored_bytes(len(model.support))
+        return self._array_bytes + kept + (NAME_BYTES * model.n_features if model.features is not None else 0)
+
+    def _stored_bytes(self, count: int) -> int:
+        """About the bytes of so many stored examples; they are measured when there is an eighth more of them."""
+        known, size = self._stored
+        if not known <= count <= known + known // 8:
+            model = getattr(self.estimator, "model_", None)
+            if model is None:
+                machine = self.estimator._model.machine
+                size = _bytes_of(machine.rows.slice(0, count).rows) + 16 * count * machine.columns
+            else:
+                size = sum(map(_bytes_of, model.support.blocks)) + model.support.steps.nbytes
+            self._stored = count, size
+        return size * count // max(1, self._stored[0])
+
+    def is_heavy(self, labels: Sequence[Any], more: int) -> bool:
+        """Whether it may take long to learn or predict examples with these labels and so many new features at most."""
+        weight = self.weight
+        if weight * len(labels) < LARGE:
+            return False
+        model = getattr(self.estimator, "model_", None)
+        if self.tags_sentences:
+            return weight >= LARGE or len(labels) * len(self.classes) ** 2 >= LARGE
+        if model is None or model.support is not None:
+            return weight * len(labels) >= LARGE_READ
+        known = model.class_number
+        new = {label for label in labels if type(label) in _LABELS and label not in known}
+        return weight * len(new) >= LARGE or (weight >= LARGE and model.n_features + more > len(model.state.w))
+
+    def expect(self, labels: Sequence[Any], limits: Limits) -> None:
+        """Prepare for the classes of these labels, so that the weights are copied once for all of them."""
+        self._expected = 0
+        if len(labels) == 1:
+            return
+        known = getattr(getattr(self.estimator, "model_", None), "class_number", {})
+        new = {label for label in labels if type(label) in _LABELS and label not in known}
+        self._expected = min(limits.classes, len(known) + len(new))
 
     @property
     def tags_sentences(self) -> bool:
@@ -225,21 +289,26 @@ class Taught:
             kernel = getattr(self.estimator, "_model", None)
             rows = 0 if kernel is None else len(kernel.machine.rows)
             self._check_numbers((rows + 1) * (len(x) + count), limits, "a smaller `budget`")
+            self._check_total(16 * (len(x) + count), limits, "a smaller `budget`")
             return
         if type(x) is list or model.support is not None:
-            vectors, kept = 1 if count < 3 else count, 0 if model.support is None else len(model.support)
-            self._check_numbers(max(len(x) * count, kept * max(len(x), vectors)), limits, "a smaller `max_support`")
+            vectors = 1 if count < 3 else count
+            self._check_numbers(len(x) * count, limits, "fewer features")
+            if model.support is not None:
+                self._check_numbers(len(model.support) * max(len(x), vectors), limits, "a smaller `max_support`")
+                self._check_total(16 * (len(x) + vectors), limits, "a smaller `max_support`")
             if type(x) is list:
                 self._check_covariance(model, len(x), vectors, limits)
+                self._check_memory(model, vectors, len(x), 0, limits)
                 return
         elif self._room >= len(x) and known:
             self._room -= len(x)
             return
         names = model.features or {}
         new = [name for name in x if name not in names]
-        features = len(names) + len(new)
+        features, vectors = len(names) + len(new), 1 if count < 3 else count
         self._check_numbers(features * count, limits, "fewer features")
-        self._check_covariance(model, features, 1 if count < 3 else count, limits)
+        self._check_covariance(model, features, vectors, limits)
         self._name_bytes += sum(map(len, islice(reversed(names), max(0, len(names) - self._named))))
         self._named = len(names)
         rest = limits.names - self._name_bytes - sum(map(len, new))
@@ -249,9 +318,36 @@ class Taught:
                 f"The names of the features of `{self.name}` may have at most {limits.names} characters in all; this example "
                 "would exceed that. Use shorter names, or raise --max-names.",
             )
-        self._room = min(limits.weights // max(count, 1) - features, rest // LONGEST_KEY)
+        left = self._check_memory(model, vectors, features, NAME_BYTES * len(new), limits)
+        self._room = min(limits.weights // max(count, 1) - features, rest // LONGEST_KEY, left)
         if isinstance(model.memory, FullVariances):
             self._room = 0
+
+    def _check_memory(self, model: Model, vectors: int, features: int, names: int, limits: Limits) -> int:
+        """Refuse an example for which there is no memory; returns how many new features there is memory for at least."""
+        known, grown = model.nbytes, model.nbytes_with(vectors, features)
+        if self._expected > vectors > 2 and grown > known:
+            room = model.nbytes_with(self._expected, features)
+            if self.weight_of_all() + room + names <= limits.memory:
+                model.make_room(self._expected)
+                known = grown = room
+        more = names + (grown if grown > known else 0)
+        free = self._check_total(more, limits, "fewer classes or features")
+        capacity = len(model.state.w)
+        larger = model.nbytes_with(vectors, max(features, capacity) + 1)
+        most = 2 * capacity if larger <= free else capacity
+        return max(0, min(most - features, (free - (larger if larger <= free else 0)) // NAME_BYTES))
+
+    def _check_total(self, more: int, limits: Limits, advice: str) -> int:
+        """Refuse what would take more memory than all models may have; returns how many bytes are left."""
+        free = limits.memory - self.weight_of_all() - more
+        if free < 0 and more:
+            raise Refused(
+                409,
+                f"The weights of all models may take {limits.memory} bytes of memory; this example would make `{self.name}` too "
+                f"large. Use {advice}, or raise --max-memory.",
+            )
+        return free
 
     def _check_room_of_tags(self, x: Any, tags: Any, limits: Limits) -> None:
         """The same for a sentence; its features are counted as if all were new."""
@@ -269,6 +365,11 @@ class Taught:
         features = len(strings) if chain.templates is None else len(x) * len(chain.templates.names)
         rows = int(chain.counts[0]) + features + len(classes) + 1
         self._check_numbers(rows * len(classes), limits, "fewer templates")
+        have, width = chain.w.shape
+        if rows > have or len(classes) > width:
+            room = have if rows <= have else max(rows, 2 * have)
+            arrays = 3 if chain.second_order else 2
+            self._check_total(8 * arrays * room * max(width, len(classes) + 7), limits, "fewer templates or tags")
         if chain.vocabulary.size + 8 * shapings * text > limits.names:
             raise Refused(
                 409,
@@ -288,13 +389,14 @@ class Taught:
         if classes and (type(label) is bool) != (type(classes[0]) is bool):  # in Python true is equal to 1
             raise Refused(
                 409,
-                f"The labels of `{self.name}` must all be of one type, such as {classes[0]!r}; got {label!r}. Convert them.",
+                f"The labels of `{self.name}` must all be of one type, such as {shown(classes[0])}; got {shown(label)}. "
+                "Convert them.",
             )
         if not known and len(classes) >= limits.classes:
             raise Refused(
                 409,
                 f"`{self.name}` may have at most {limits.classes} classes after this request; got the new label "
-                f"{str(label)[:60]!r}. Send fewer new labels in one request, or raise --max-classes.",
+                f"{shown(label)}. Send fewer new labels in one request, or raise --max-classes.",
             )
 
     def _check_covariance(self, model: Model, features: int, vectors: int, limits: Limits) -> None:
@@ -337,6 +439,14 @@ class Taught:
         if self.tags_sentences:
             return int(self.estimator.n_features_) if self.fitted else 0
         return int(getattr(self.estimator, "n_features_in_", 0) if model is None else model.n_features)
+
+
+def _bytes_of(rows: Any) -> int:
+    """Bytes of rows, dense or sparse."""
+    if isinstance(rows, np.ndarray):
+        return rows.nbytes
+    values = rows.values if isinstance(rows, CSR) else rows.data
+    return int(values.nbytes + rows.indices.nbytes + 8 * rows.shape[0])
 
 
 def _strings(sentence: list[Any]) -> Iterator[str]:
