@@ -266,7 +266,7 @@ class TestLearners:
         assert page.evaluate("() => lab.run.mistakes") == run.total_mistakes
         page.get_by_label("C", exact=True).fill("-1")
         page.get_by_label("C", exact=True).press("Enter")
-        page.get_by_text("`C` of PassiveAggressive must be a number greater than 0").wait_for()
+        page.get_by_text("“C” must be a number greater than 0").wait_for()
         page.get_by_label("C", exact=True).fill("much")
         page.get_by_label("C", exact=True).press("Enter")
         page.get_by_text("must be a number; got “much”").wait_for()

@@ -24,9 +24,8 @@ export const unique = name => `rosenblatt-${name}-${++counter}`;
 export function number(value, digits = 4) {
   if (value === null || value === undefined) return "–";
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return String(value).replace("-", "−");
-  const text = Math.abs(value) >= 1e6 || Math.abs(value) < 1e-4
-    ? Number(value.toPrecision(digits)).toExponential().replace("e+", "e")
-    : String(Number(value.toPrecision(digits)));
+  const rounded = Number(value.toPrecision(digits)), size = Math.abs(rounded);
+  const text = size >= 1e6 || size < 1e-4 ? rounded.toExponential().replace("e+", "e") : String(rounded);
   return text.replaceAll("-", "−");
 }
 

@@ -223,6 +223,9 @@ class Lab {
   // A parameter of the learner: the chosen value, else the default.
   parameter(name) { return this.state.parameters[name] ?? this.learner.parameters.find(one => one.name === name)?.default; }
 
+  // Whether a class that takes part in the run has no point: then its margin is not known.
+  get lacking() { return this.data.known?.some(one => !this.data.y.includes(one)) ?? false; }
+
   fromPreset(made) {
     const classes = [...new Set(made.classes ?? made.y)].sort((a, b) => a < b ? -1 : 1);
     return {X: made.X, y: made.y, classes: palette(classes), features: made.features, preset: {name: made.name, options: made.options}, known: made.classes};
@@ -425,7 +428,7 @@ class Lab {
       if (answered !== this.asked && data !== this.data) continue;
       this.accept(answer && new Run(answer, data, body.parameters), data);
       await this.furnishing;
-      const proved = answer && await this.request("certify", body).catch(() => null);
+      const proved = answer && !this.lacking && await this.request("certify", body).catch(() => null);
       if (answered !== this.asked) continue;
       this.certificate = proved || null;
       this.certificateCard.show();
@@ -507,7 +510,7 @@ class Lab {
 
   showFacts() {
     const {run, frame, certificate} = this;
-    this.facts.replaceChildren(...(run ? run.facts(frame, certificate?.separator) : []).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+    this.facts.replaceChildren(...(run ? run.facts(frame, certificate?.separator, this.plane.flat() ? this.run.answers[0] : this.answer) : []).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
   }
 
   // During playback a screen reader does not read every frame.

@@ -126,8 +126,9 @@ export class Plane {
     if (!run || run.kind === "dual" || run.data.X !== data.X) return data.X.map((_, k) => [0, this.spread[k]]);
     const weights = run.weightsAt(Math.min(frame, run.last));
     const score = (row, x) => run.bias ? row[0] + x.reduce((sum, v, j) => sum + v * row[j + 1], 0) : dot(x, row);
-    const size = Math.hypot(...weights.flat()) || 1;
+    const size = Math.hypot(...weights.flat()) || 1, votes = x => weights.reduce((sum, row) => sum + (score(row, x) >= 0 ? 1 : -1), 0);
     return data.X.map((x, k) => {
+      if (run.kind === "committee") return [votes(x) / weights.length, this.spread[k]];
       if (weights.length === 1) return [score(weights[0], x) / size, this.spread[k]];
       const scores = weights.map(row => score(row, x)), own = run.classes.indexOf(data.y[k]);
       return [(scores[own] - Math.max(...scores.filter((_, j) => j !== own))) / size, this.spread[k]];
@@ -137,7 +138,7 @@ export class Plane {
   drawAxes() {
     const [x0, y0, x1, y1] = this.box, marks = [], flat = this.flat();
     const names = flat
-      ? [this.lab.run && this.lab.run.start.length > 1 ? "lead of the true class / ‖w‖" : "score / ‖w‖", "largest variance"]
+      ? [this.lab.run?.kind === "committee" ? "votes for / all votes" : this.lab.run?.start.length > 1 ? "lead of the true class / ‖w‖" : "score / ‖w‖", "largest variance"]
       : this.lab.data.features ?? ["x1", "x2"];
     for (const x of ticks(x0, x1, 8)) {
       marks.push(draw("line", {class: x === 0 ? "axis" : "grid", x1: this.px(x), x2: this.px(x), y1: 0, y2: HEIGHT}));
@@ -200,7 +201,7 @@ export class Plane {
     if (this.flat()) {
       return run?.kind === "dual"
         ? "A kernel run with more than two features cannot be drawn in the plane; see the table of steps."
-        : `${data.X[0].length} features, projected on w: on the dividing line the score is 0.`;
+        : `${data.X[0].length} features, ${run?.kind === "committee" ? "placed by the votes of the committee: on the dividing line they would be tied." : "projected on w: on the dividing line the score is 0."}`;
     }
     return touched ? "" : `${click} to add a point, drag to move one, then press Play.`;
   }
@@ -432,10 +433,13 @@ export class Plane {
     if (!reach) {
       const {X, y} = run.data, [, positive] = run.classes;
       reach = Infinity;
+      let terms = 0;
       for (let k = 0; k < X.length; k++) {
-        const score = w[0] + w[1] * X[k][0] + w[2] * (X[k][1] ?? 0);
+        const parts = [w[0], w[1] * X[k][0], w[2] * (X[k][1] ?? 0)], score = parts[0] + parts[1] + parts[2];
         reach = Math.min(reach, y[k] === positive ? score : -score);
+        terms = Math.max(terms, ...parts.map(Math.abs));
       }
+      if (reach < 1e-12 * terms) return; // a point on the boundary, up to rounding
       said = `nearest point ${number(reach / length, 3)} away`;
     }
     if (!(reach > 0) || !Number.isFinite(reach)) return;
@@ -472,7 +476,7 @@ export class Plane {
     if (run.kind === "dual") return;
     this.paintPoints();
     shown.push(draw("line", {class: "boundary", x1: this.px(0), x2: this.px(0), y1: 0, y2: HEIGHT}));
-    const sides = run.start.length === 1 ? run.classes.map(label) : ["wrong", "right"];
+    const sides = run.start.length === 1 || run.kind === "committee" ? run.classes.map(label) : ["wrong", "right"];
     this.above.push(draw("text", {class: "note", x: this.px(0) - 12, y: 40, "text-anchor": "end"}, `← ${sides[0]}`));
     this.above.push(draw("text", {class: "note", x: this.px(0) + 12, y: 40}, `${sides[1]} →`));
   }

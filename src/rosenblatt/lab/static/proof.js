@@ -48,7 +48,7 @@ export class Proof {
     if (run.kind === "dual") return "The last coefficients do not separate the points, so that there is no u in feature space to compare w with.";
     if (certificate?.status === "inseparable") return "No line separates these points, so there is no margin γ and no bound; the certificate below is the proof.";
     if (run.classes.length > 2 && ["all", "ovr"].includes(this.lab.state.parameters.multiclass)) return "The proof for several classes holds for updates that add as much to the true class as they take from its rivals. Choose max, uniform or proportional to see it.";
-    if (run.classes.some(one => !run.data.y.includes(one))) return "One of the classes has no point, so that its margin is not known. Add a point of it to see the proof.";
+    if (this.lab.lacking) return "One of the classes has no point, so that its margin is not known. Add a point of it to see the proof.";
     if (certificate?.status === "separable") return "The points can be separated, but the search for a separator u was left out because there are so many numbers.";
     return "The proof compares w with a separator u, and whether there is one is not known.";
   }
@@ -147,7 +147,8 @@ export class CertificateCard {
   show() {
     const {certificate} = this.lab;
     if (!certificate) {
-      this.body.replaceChildren(h("p", {class: "words"}, "Add points of two classes to get a certificate."));
+      this.body.replaceChildren(h("p", {class: "words"}, this.lab.lacking ? "One of the classes has no point, so that its margin is not known. Add a point of it to get a certificate."
+        : "Add points of two classes to get a certificate."));
       return;
     }
     // By default only the proof of inseparability is drawn: a separator would be shown before the run has found one.
