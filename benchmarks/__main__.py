@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, core, default_accuracy, files, machines, page, peers, proofs, scaling, sequences
+from . import commands, core, default_accuracy, files, lab, machines, page, peers, proofs, scaling, sequences
 from .harness import Options, Row, environment, show, write
 
 GROUPS = {
@@ -21,6 +21,7 @@ GROUPS = {
     "proofs": proofs.BENCHMARKS,
     "scaling": scaling.BENCHMARKS,
     "sequences": sequences.BENCHMARKS,
+    "lab": lab.BENCHMARKS,
 }
 ACCURACY = "accuracy"
 """The group of `default_accuracy`, whose results do not depend on the machine."""

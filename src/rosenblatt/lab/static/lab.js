@@ -367,7 +367,7 @@ class Lab {
     const learner = this.catalogue.learners.find(one => one.name === name);
     const known = new Set([...learner.parameters.map(one => one.name), ...(["kernel", "parallel"].includes(name) ? [] : ["init"])]);
     const parameters = Object.fromEntries(Object.entries(this.state.parameters).filter(([key]) => known.has(key)));
-    this.state = {...this.state, algorithm: name, parameters};
+    this.state = {...this.state, algorithm: name, parameters: this.startable(name, parameters)};
     this.frame = 0;
     this.refresh();
     this.compute();
@@ -380,9 +380,17 @@ class Lab {
     if (value === null || value === undefined) delete parameters[name]; else parameters[name] = value;
     // Initial weights have another length with or without a bias.
     if (name === "fit_intercept") delete parameters.init;
-    this.state = {...this.state, parameters};
+    this.state = {...this.state, parameters: name === "init" ? parameters : this.startable(this.learner.name, parameters)};
     this.refresh();
     this.compute();
+  }
+
+  // The parameters without initial weights that the learner cannot start from, such as those of a preset for another learner.
+  startable(name, parameters) {
+    const {init, ...rest} = parameters;
+    if (name !== "winnow" || parameters.balanced || !init || init.flat().every(value => value > 0)) return parameters;
+    this.say("The initial weights were left out: those of Winnow must be greater than 0. With “balanced” they may have any sign.");
+    return rest;
   }
 
   // ---------------------------------------------------------------- requests

@@ -1,7 +1,7 @@
 // The plane: points to draw and drag, and the run: regions, boundary, margin band, w, the current example.
 
 import {COLOURS, SHAPES, draw, h, label, number} from "./dom.js";
-import {cells, clip, dot, hull, line, principal, ticks} from "./geometry.js";
+import {clip, dot, hull, leads, line, principal, ticks} from "./geometry.js";
 import {AnswerField} from "./readouts.js";
 import {Grid, KernelField, paint} from "./regions.js";
 
@@ -60,7 +60,7 @@ export class Plane {
     this.looks = ["print", "(prefers-color-scheme: dark)"].map(query => matchMedia(query));
     this.relook = () => this.drawPoints();
     for (const look of this.looks) look.addEventListener("change", this.relook);
-    this.slope = `rosenblatt-slope-${++gradients}`;
+    this.slopes = `rosenblatt-slope-${++gradients}`;
     this.listen();
   }
 
@@ -393,15 +393,16 @@ export class Plane {
   }
 
   showWeights(run, weights, shown, fields, name) {
-    const single = weights.length === 1 && Math.hypot(weights[0][1], weights[0][2]) > 0;
-    if (single) fields.push(...this.slopes(run, weights[0]));
-    cells(weights, this.box).forEach((polygon, k) => {
-      if (polygon.length > 2) fields.push(draw("polygon", {
-        class: single ? "slope" : "region", fill: single ? `url(#${this.slope}-${k})` : COLOURS[run.codes[k]],
-        points: polygon.map(([x, y]) => `${this.px(x)},${this.py(y)}`).join(" "),
-      }));
-    });
+    const parts = leads(weights, this.box), steepest = Math.max(...parts.map(({lead}) => Math.hypot(lead[1], lead[2])));
+    for (const part of parts) fields.push(this.slope(part, steepest, COLOURS[run.codes[part.k]]), draw("polygon", {
+      class: "slope", fill: `url(#${this.slopes}-${part.k}-${part.j})`, points: part.polygon.map(([x, y]) => `${this.px(x)},${this.py(y)}`).join(" "),
+    }));
     if (weights.length > 1) {
+      // The boundary of two classes: the side of their parts on which neither leads.
+      for (const {k, j, lead: [a, b, c], polygon} of parts) {
+        const ends = polygon.filter(([x, y]) => Math.abs(a + b * x + c * y) <= 1e-9 * (Math.abs(a) + Math.abs(b * x) + Math.abs(c * y)));
+        if (k < j && ends.length === 2) shown.push(draw("line", {class: "boundary", x1: this.px(ends[0][0]), y1: this.py(ends[0][1]), x2: this.px(ends[1][0]), y2: this.py(ends[1][1])}));
+      }
       const size = Math.max(...weights.map(([, b, c]) => Math.hypot(b, c))) || 1;
       weights.forEach(([, b, c], k) => this.arrow([0, 0], [b * 90 / size, c * 90 / size], COLOURS[run.codes[k]]));
       return;
@@ -417,14 +418,13 @@ export class Plane {
     this.arrow([cx - off * w[1], cy - off * w[2]], [80 * w[1] / length, 80 * w[2] / length], null, name);
   }
 
-  // The colour of a side becomes stronger with the distance from the boundary, as the score does.
-  slopes(run, w) {
-    const length = Math.hypot(w[1], w[2]), [x0, y0, x1, y1] = this.box, cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
-    const off = (w[0] + w[1] * cx + w[2] * cy) / length ** 2, from = [this.px(cx - off * w[1]), this.py(cy - off * w[2])];
-    return [-1, 1].map((side, k) => draw("linearGradient", {
-      id: `${this.slope}-${k}`, gradientUnits: "userSpaceOnUse", x1: from[0], y1: from[1],
-      x2: from[0] + side * HEIGHT * w[1] / length, y2: from[1] - side * HEIGHT * w[2] / length,
-    }, draw("stop", {offset: 0, "stop-color": COLOURS[run.codes[k]], "stop-opacity": 0.1}), draw("stop", {offset: 1, "stop-color": COLOURS[run.codes[k]], "stop-opacity": 0.5})));
+  // The colour of a class becomes stronger with its lead over the second: a full picture away from the boundary where it is steepest.
+  slope({k, j, lead: [a, b, c]}, steepest, colour) {
+    const length = Math.hypot(b, c), [x0, y0, x1, y1] = this.box, cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
+    const off = (a + b * cx + c * cy) / length ** 2, from = [this.px(cx - off * b), this.py(cy - off * c)], far = HEIGHT * steepest / length ** 2;
+    return draw("linearGradient", {
+      id: `${this.slopes}-${k}-${j}`, gradientUnits: "userSpaceOnUse", x1: from[0], y1: from[1], x2: from[0] + far * b, y2: from[1] - far * c,
+    }, draw("stop", {offset: 0, "stop-color": colour, "stop-opacity": 0.1}), draw("stop", {offset: 1, "stop-color": colour, "stop-opacity": 0.5}));
   }
 
   // The margin that the rule requires, else the margin of these weights if they separate the points.

@@ -67,6 +67,7 @@ function family(name, options, many) {
   return lines;
 }
 
+/** @param {string} product @param {string} tie @param {Record<string, any>} options @param {number} b */
 function condition(product, tie, {on_zero: zero}, b) {
   if (b > 0) return `if ${product} <= ${number(b)}:`;
   return zero === "keep" ? `if ${product} < 0:` : zero === "positive" ? `if ${product} < 0, or ${tie}:` : `if ${product} <= 0:`;
@@ -122,6 +123,7 @@ const scaled = rule => t => {
 };
 
 // What is set at the start besides w, and the lines for an example, from the terms above.
+/** @type {Record<string, {usual?: (options: any) => string, start?: (options: any, many: boolean) => string, rule: (t: Terms) => any[]}>} */
 const RULES = {
   "passive-aggressive": {
     rule: t => {
@@ -173,7 +175,7 @@ function other(learner, options, many) {
   return used.length ? [line(used.join(", "), 0, "start"), ...lines] : lines;
 }
 
-function online({usual = () => "0", start = () => "", rule}, options, many) {
+function online({usual = _ => "0", start = (..._) => "", rule}, options, many) {
   const separate = many && options.multiclass === "ovr", more = start(options, many);
   const lines = [line([starting(options, many, usual(options)), more].filter(Boolean).join(", "), 0, "start"), line(taken(options), 0, "take")];
   if (many && !separate) lines.splice(1, 0, line(STACKED, 0, "start"));
