@@ -43,10 +43,13 @@ FRAMES = """async seconds => {
 }"""
 
 FIRST = """(() => {
-    // The time at which the picture with the points, or the text of an empty page, has been drawn.
+    // The time of the first picture, which in the lab has the points and the run.
+    let ready = 0;
     const look = () => {
-        const there = document.querySelector("#lab") ? window.lab?.run && lab.plane.points.width > 300 : document.querySelector("p");
-        if (there) requestAnimationFrame(() => { window.first = performance.now() / 1000; });
+        const there = document.querySelector("#lab") ? window.lab?.run : document.querySelector("p");
+        const [picture] = performance.getEntriesByName("first-contentful-paint");
+        if (there && !ready) ready = performance.now();
+        if (ready && picture) window.first = Math.max(ready, picture.startTime) / 1000;
         else requestAnimationFrame(look);
     };
     requestAnimationFrame(look);

@@ -69,7 +69,10 @@ export class History {
     this.future = [];
   }
 
-  hold() { this.held = true; }
+  hold() {
+    this.held = true;
+    this.name = "";
+  }
 
   // The last change of a slider may arrive a moment after its release.
   release() {
