@@ -10,7 +10,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, core, default_accuracy, files, machines, page, peers, probabilities, proofs, scaling, sequences
+from . import (
+    commands,
+    core,
+    default_accuracy,
+    files,
+    lab,
+    machines,
+    page,
+    peers,
+    probabilities,
+    proofs,
+    scaling,
+    sequences,
+)
 from .harness import Options, Row, environment, show, write
 
 GROUPS = {
@@ -21,6 +34,7 @@ GROUPS = {
     "proofs": proofs.BENCHMARKS,
     "scaling": scaling.BENCHMARKS,
     "sequences": sequences.BENCHMARKS,
+    "lab": lab.BENCHMARKS,
 }
 TABLES = {"accuracy": default_accuracy, "probabilities": probabilities}
 """Groups whose results do not depend on the machine; they need the real data sets."""

@@ -20,6 +20,7 @@ TITLES = {
     "proofs": "Certificates",
     "scaling": "On a Dask cluster",
     "sequences": "Taggers of sequences",
+    "lab": "The lab in a browser",
 }
 EDGE = 0.05
 """Ratios this close to 1 count as equal."""

@@ -1,9 +1,11 @@
 """What the page says is true and in agreement with the library, on a desk, on a phone and by touch."""
 
 import gzip
+import html
 import itertools
 import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,11 +42,17 @@ def context():
 
 
 @pytest.fixture
-def page(context, file):
-    made = open_lab(context, file.as_uri())
+def page(request, context):
+    """The page in one file, or with the parameter "served" that of the server."""
+    served = getattr(request, "param", "alone") == "served"
+    made = open_lab(context, request.getfixturevalue("served") if served else request.getfixturevalue("file").as_uri())
     yield made
     assert not made.problems
     made.close()
+
+
+both = pytest.mark.parametrize("page", ["alone", "served"], indirect=True)
+"""For tests of what the engine answers, which the page in one file has in JavaScript and the server in Python."""
 
 
 def learner(page, name):
@@ -68,6 +76,7 @@ def ends(page, selector):
     )
 
 
+@both
 class TestTheAnswerOfTheLearner:
     @pytest.mark.parametrize(
         ("name", "model"), [("averaged", rosenblatt.AveragedPerceptron), ("pocket", rosenblatt.PocketPerceptron)]
@@ -122,6 +131,24 @@ class TestTheAnswerOfTheLearner:
         # A point beside the boundary may be in a cell whose middle is on the other side.
         assert (np.array(seen) == fits["vote"].predict(made["X"])).mean() > 0.95
 
+    @pytest.mark.parametrize("name", ["averaged", "pocket", "voted"])
+    def test_the_distance_and_the_angle_are_those_of_the_drawn_line(self, page, name):
+        choose(page, "noisy")
+        learner(page, name)
+        for step in (153, 154, 155):
+            page.evaluate(
+                "step => lab.go(lab.run.frames.findIndex(one => one.step === step - 1 && one.phase === 'look'))", step
+            )
+            line = np.array(ends(page, "line.ghost" if name == "voted" else "line.boundary:not(.ghost)"))
+            point = page.evaluate("step => lab.data.X[lab.run.steps.example[step - 1]]", step)
+            along = np.subtract(*line)
+            away = abs(np.linalg.det([along, point - line[0]])) / np.hypot(*along)
+            facts = text_of(page, ".facts").replace("\n", " ")
+            who = {"averaged": "the average", "pocket": "the pocket", "voted": "the last w"}[name]
+            words = "distance to the line of the last w" if name == "voted" else "distance to the line"
+            assert float(re.search(rf"{words}:? ([\d.]+)", facts).group(1)) == pytest.approx(away, rel=2e-3)
+            assert f"angle of {who} and x" in facts
+
     def test_a_click_compares(self, page):
         choose(page, "noisy")
         learner(page, "averaged")
@@ -132,6 +159,7 @@ class TestTheAnswerOfTheLearner:
         assert page.evaluate("() => lab.state.show.answer") == "last"
 
 
+@both
 class TestWords:
     def test_one_bound_with_one_number(self, page):
         told = re.search(r"can make more than ([\d,]+):", text_of(page, ".proof .words"))
@@ -190,6 +218,52 @@ class TestWords:
         page.get_by_role("button", name="One step", exact=True).click()
         assert "10 → −7" in text_of(page, ".facts")
         assert "17" in text_of(page, ".facts")
+
+    def test_no_angle_between_vectors_of_different_lengths_and_no_margin_of_a_class_without_points(self, page):
+        choose(page, "three")
+        for name in ("perceptron", "averaged", "batch", "margin", "passive-aggressive", "alma", "arow"):
+            learner(page, name)
+            page.get_by_role("button", name="To the end").click()
+            assert not text_of(page, ".stage .error"), name
+            assert "NaN" not in page.locator("main").inner_text(), name
+        assert "One of the classes has no point, so that its margin is not known" in text_of(page, ".certificate")
+        learner(page, "perceptron")
+        assert "One of the classes has no point, so that its margin is not known" in text_of(page, ".proof")
+
+    def test_the_proof_and_the_certificate_know_the_same_margin(self, page):
+        choose(page, "correction")
+        assert "4.123" in text_of(page, ".certificate")
+        assert "not known" not in text_of(page, ".proof")
+        assert page.evaluate("() => lab.run.comparator.margin") == pytest.approx(17**0.5)
+
+    def test_one_example_and_one_mistake_of_a_batch(self, page):
+        choose(page, "correction")
+        learner(page, "batch")
+        page.get_by_role("button", name="To the next mistake").click()
+        assert "1 of 1 example is wrong" in text_of(page, ".sentence")
+        page.get_by_role("button", name="One step", exact=True).click()
+        assert "w changes along the only mistake" in text_of(page, ".sentence")
+
+    @pytest.mark.parametrize(
+        ("preset", "names"),
+        [
+            ("margins", ["alma", "perceptron"]),
+            ("committee", ["alma", "romma", "second-order", "soft-confidence-weighted"]),
+        ],
+    )
+    def test_rounding_errors_are_not_told_as_numbers(self, page, preset, names):
+        choose(page, preset)
+        for name in names:
+            learner(page, name)
+            told = page.evaluate(
+                """() => lab.run.frames.map((_, frame) => {
+                    lab.frame = frame;
+                    if (lab.run.last < 100) lab.plane.show();
+                    const facts = lab.run.facts(frame, lab.certificate.separator, lab.run.answers[0]);
+                    return [lab.run.sentence(frame), ...facts.flat(), lab.plane.layers.arrows.textContent].join(" ");
+                }).filter(text => /\\de[−-]?\\d/.test(text)).slice(0, 3)"""
+            )
+            assert told == [], name
 
     def test_why_there_is_no_proof(self, page):
         choose(page, "clouds")
@@ -344,6 +418,95 @@ class TestTheRule:
         assert "tau = loss / (‖x‖² + 1 / (2C))" in self.lines(page)
         assert "PA-I)" not in " ".join(self.lines(page))
 
+    def test_the_variances(self, page):
+        for name in ("arow", "cw", "nherd", "second-order", "soft-confidence-weighted"):
+            learner(page, name)
+            page.get_by_label("covariance").select_option("diagonal")
+            idle(page)
+            diagonal = " ".join(self.lines(page))
+            assert "σ_j = σ_j − beta (σ_j x_j)² for every j" in diagonal
+            assert "Σ" not in diagonal
+            page.get_by_label("covariance").select_option("full")
+            idle(page)
+            full = " ".join(self.lines(page))
+            assert "Σ = Σ − beta Σ x (Σ x)ᵀ" in full
+            assert "σ" not in full
+        assert "min(C" in full
+        page.get_by_label("variant").select_option("SCW-II")
+        idle(page)
+        assert "min(C" not in " ".join(self.lines(page))
+        assert "1 / (2C)" in " ".join(self.lines(page))
+        assert self.lines(page)[0] == "C = 1, phi = 1"
+
+    def test_values_that_are_chosen_or_follow_from_others(self, page):
+        learner(page, "alma")
+        assert self.lines(page)[0] == "alpha = 0.9, C = 1.414, B = √8 / alpha = 3.143"
+        learner(page, "parallel")
+        assert "w_1 … w_5 random" in self.lines(page)
+        learner(page, "winnow")
+        for choice, line in (
+            ("a mistake", "if y <w, x> <= 0:"),
+            ("means +1", "if y <w, x> < 0, or <w, x> = 0 and y = −1:"),
+            ("no mistake", "if y <w, x> < 0:"),
+        ):
+            page.get_by_label("a score of 0").select_option(choice)
+            idle(page)
+            assert line in self.lines(page)
+
+    def test_three_classes_of_other_learners(self, page):
+        choose(page, "clouds")
+        learner(page, "winnow")
+        lines = self.lines(page)
+        assert "w_j = w_j exp(eta z_j) for every feature j" in lines
+        assert "z = x for the class y, −x for the top rival, 0 for the others" in lines
+        learner(page, "passive-aggressive")
+        assert "tau = min(C, loss / (2 ‖x‖²))" in self.lines(page)
+        page.get_by_label("several classes").select_option("ovr")
+        idle(page)
+        assert "w_k = w_k + tau y_k x" in self.lines(page)
+        for one in page.evaluate("() => lab.catalogue.learners.map(one => one.name)"):
+            if one != "parallel":
+                learner(page, one)
+                assert not re.search(r"undefined|NaN|its w and taken", " ".join(self.lines(page))), one
+
+
+@both
+class TestSeveralClasses:
+    def test_regions_are_shaded_by_the_lead(self, page):
+        choose(page, "clouds")
+        page.get_by_role("button", name="To the end").click()
+        made = answer("preset", {"name": "clouds"})
+        model = rosenblatt.Perceptron(max_iter=10, shuffle=False, tol=None).fit(made["X"], made["y"])
+        seen = page.evaluate(
+            """points => points.map(([x, y]) => {
+                const svg = document.querySelector("svg.back"), at = svg.createSVGPoint();
+                [at.x, at.y] = [lab.plane.px(x), lab.plane.py(y)];
+                const parts = [...document.querySelectorAll(".layer-regions polygon")].filter(one => one.isPointInFill(at));
+                return parts.map(one => {
+                    const slope = document.querySelector(one.getAttribute("fill").slice(4, -1));
+                    const [x1, y1, x2, y2] = ["x1", "y1", "x2", "y2"].map(name => Number(slope.getAttribute(name)));
+                    // How far along the slope the point is: its lead in units that all slopes share.
+                    const part = ((at.x - x1) * (x2 - x1) + (at.y - y1) * (y2 - y1)) / ((x2 - x1) ** 2 + (y2 - y1) ** 2);
+                    return [slope.querySelector("stop").getAttribute("stop-color"), part];
+                });
+            })""",
+            made["X"],
+        )
+        colours = dict(zip("abc", ["#0072B2", "#E69F00", "#009E73"], strict=True))
+        assert [[one[0] for one in parts] for parts in seen] == [[colours[y]] for y in model.predict(made["X"])]
+        scores = np.sort(model.decision_function(made["X"]), axis=1)
+        leads, parts = scores[:, -1] - scores[:, -2], np.array([parts[0][1] for parts in seen])
+        assert parts == pytest.approx(leads * parts[0] / leads[0], rel=1e-3)
+
+    def test_a_committee_of_many_features_is_placed_by_its_votes(self, page):
+        choose(page, "committee")
+        learner(page, "parallel")
+        page.get_by_role("button", name="To the end").click()
+        places = [x for x, _ in page.evaluate("() => lab.plane.positions()")]
+        weights = np.array(page.evaluate("() => lab.run.weightsAt(lab.frame)"))
+        scores = np.c_[np.ones(len(places)), points(page)][:, -weights.shape[1] :] @ weights.T
+        assert places == pytest.approx(np.where(scores >= 0, 1, -1).mean(axis=1))
+
 
 DRAG = """async ([x, y, u, v]) => {
     // A real drag, with the picture looked at in every frame.
@@ -364,9 +527,8 @@ DRAG = """async ([x, y, u, v]) => {
 
 
 class TestHands:
-    @pytest.mark.parametrize("way", ["alone", "served"])
-    def test_the_boundary_stays_while_a_point_is_dragged(self, context, file, served, way):
-        page = open_lab(context, file.as_uri() if way == "alone" else served)
+    @both
+    def test_the_boundary_stays_while_a_point_is_dragged(self, page):
         page.get_by_role("button", name="To the end").click()
         x, y = points(page)[0]
         seen = page.evaluate(DRAG, [*at(page, x, y), *at(page, x + 1, y + 1)])
@@ -374,7 +536,6 @@ class TestHands:
         assert min(seen) >= 1
         idle(page)
         assert points(page)[0] == pytest.approx([x + 1, y + 1], abs=0.03)
-        page.close()
 
     def test_a_point_stays_in_view_and_the_view_can_be_fitted(self, page):
         x, y = points(page)[0]
@@ -406,6 +567,47 @@ class TestHands:
         assert page.get_by_label("distance to the line").input_value() == "0.3"
         assert page.locator(".slider output").first.inner_text() == "0.3"
 
+    def test_one_drag_of_a_slider_is_one_undo_however_long_it_rests(self, page):
+        page.evaluate("() => { const now = performance.now(); window.clock = 0; performance.now = () => now + clock; }")
+        box = page.get_by_label("distance to the line").bounding_box()
+        y = box["y"] + box["height"] / 2
+        page.mouse.move(box["x"] + box["width"] * 0.25, y)
+        page.mouse.down()
+        for part in (0.4, 0.6, 0.8):
+            page.mouse.move(box["x"] + box["width"] * part, y, steps=3)
+            idle(page)
+            page.evaluate("() => { clock += 5000; }")
+        page.mouse.move(box["x"] + box["width"] * 0.9, y)
+        page.mouse.up()
+        idle(page)
+        assert page.evaluate("() => lab.history.past.length") == 1
+        page.evaluate("() => { clock += 5000; }")
+        page.mouse.click(box["x"] + box["width"] * 0.5, y)
+        idle(page)
+        assert page.evaluate("() => lab.history.past.length") == 2
+
+    @both
+    @pytest.mark.parametrize("preset", ["walk", "three"])
+    def test_winnow_leaves_out_the_start_of_a_preset_and_says_so(self, page, preset):
+        choose(page, preset)
+        learner(page, "winnow")
+        assert not page.locator(".stage .error").is_visible()
+        assert "The initial weights were left out" in text_of(page, ".toast")
+        assert page.evaluate("() => [lab.state.parameters.init, lab.run.algorithm]") == [None, "winnow"]
+
+    @pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800), (1440, 900)])
+    def test_all_cards_are_in_view(self, page, width, height):
+        page.set_viewport_size({"width": width, "height": height})
+        boxes = [one.bounding_box() for one in page.locator(".idea").all()]
+        assert len(boxes) == 7
+        for box in boxes:
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+        assert page.evaluate(
+            "() => [...document.querySelectorAll('.idea')].every(one => one.scrollWidth <= one.clientWidth)"
+        )
+        assert page.locator(".plane").bounding_box()["y"] < height / 2
+
     def test_buttons_do_not_jump(self, page):
         place = """() => {
             const box = document.querySelector('.transport-play').getBoundingClientRect();
@@ -436,9 +638,8 @@ class TestData:
         page.get_by_label("Paste it here").fill("a,b,c,kind\n1,NAN,2,p\n2,3,4,q\n3,4,1,p\n")
         page.get_by_text("The column b is left out, because “NAN” is not a number.").wait_for()
 
-    @pytest.mark.parametrize("way", ["alone", "served"])
-    def test_messages_have_no_insides(self, context, file, served, way):
-        page = open_lab(context, file.as_uri() if way == "alone" else served)
+    @both
+    def test_messages_have_no_insides(self, page):
         page.get_by_role("button", name="CSV…").click()
         page.get_by_label("Paste it here").fill("a,b,kind\n1,2,rose\n2,3,rose\n")
         page.get_by_text("2 points, 1 class").wait_for()
@@ -449,7 +650,6 @@ class TestData:
             message = text_of(page, ".stage .error")
             assert "rose" in message
             assert "np." not in message
-        page.close()
 
     def test_a_lost_server(self, context, served):
         page = open_lab(context, served)
@@ -668,6 +868,7 @@ class TestTheFirstTenSeconds:
         moving.mouse.click(*at(moving, 0, -1))
         assert not moving.evaluate("() => lab.transport.playing")
 
+    @both
     @pytest.mark.parametrize(
         ("card", "words"),
         [
@@ -725,6 +926,20 @@ class TestOneFile:
         assert len(gzip.compress(file.read_bytes())) < 200_000
         assert not re.findall(r"""(?:src|href)=["']https?:""", file.read_text(encoding="utf-8"))
 
+    def test_the_page_is_alive_during_a_long_run(self, page):
+        pictures = page.evaluate(
+            """async () => {
+                await lab.usePreset("noisy", {points: 1000});
+                lab.choose("kernel");
+                let pictures = 0;
+                const count = () => { if (lab.run?.kind !== "dual") { pictures++; requestAnimationFrame(count); } };
+                requestAnimationFrame(count);
+                await lab.idle();
+                return pictures;
+            }"""
+        )
+        assert pictures > 3
+
     def test_everything_works_without_a_network(self, context, file):
         context.set_offline(True)
         try:
@@ -759,3 +974,45 @@ class TestOneFile:
             assert "Step" in frame.locator(".sentence").inner_text()
         assert not problems
         page.close()
+
+
+class TestTheDocumentation:
+    """The script of the pages of the documentation, in a page with blocks of code and the lab in a frame."""
+
+    @pytest.fixture
+    def documentation(self, context, file, tmp_path):
+        script = Path(__file__).parents[2] / "docs" / "_static" / "copy.js"
+        blocks = [
+            "$ rosenblatt train a.svm \\\n    -m model\nlearned\n$ rosenblatt inspect model\n",
+            ">>> for x in X:\n...     print(x)\n...\n1\n2\n>>> 3 + 4\n7\n",
+            "x = 1\n\nprint(x)\n",
+        ]
+        (tmp_path / "page.html").write_text(
+            f"<body data-theme='light'><script src='{script.as_uri()}'></script>"
+            + "".join(f"<div class='highlight'><pre>{html.escape(text)}</pre></div>" for text in blocks)
+            + f"<iframe class='moving-lab' width=900 height=700 src='{file.as_uri()}'></iframe>"
+        )
+        page = context.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        yield page
+        page.close()
+
+    def test_what_is_typed_is_copied_without_prompts_and_output(self, documentation):
+        copied = []
+        for button in documentation.locator(".copy-code").all():
+            button.click()
+            button.get_by_text("Copied").wait_for()
+            copied.append(documentation.evaluate("() => navigator.clipboard.readText()"))
+        assert copied == [
+            "rosenblatt train a.svm \\\n    -m model\nrosenblatt inspect model",
+            "for x in X:\n    print(x)\n\n3 + 4",
+            "x = 1\n\nprint(x)",
+        ]
+
+    def test_the_lab_has_the_colours_of_the_page_around_it(self, documentation):
+        frame = documentation.frames[1]
+        for theme in ("light", "dark", "light"):
+            documentation.evaluate("theme => { document.body.dataset.theme = theme; }", theme)
+            frame.wait_for_function("theme => window.lab?.root.dataset.theme === theme", arg=theme)
+        documentation.evaluate("() => { document.body.dataset.theme = 'auto'; }")
+        frame.wait_for_function("() => lab.root.dataset.theme === 'auto'")

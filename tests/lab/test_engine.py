@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+import re
 import shutil
 import subprocess
 from typing import Any
@@ -441,16 +442,33 @@ BAD = [
     {"X": []}, {"X": [[1, 2]] * 5001, "y": [1] * 5001}, {"y": [1, -1]}, {"X": [[1, 1], [3, 2], [2]]}, {"X": [[0.0] * 201] * 3},
     {"y": [1, 2, "a"]}, {"y": [1.5, 2, 3]}, {"X": [[0, 1]] * 8, "y": list(range(8))}, {"parameters": {"max_iter": 100_000}},
     {"parameters": {"max_iter": 0}}, {"parameters": {"eta0": -1}}, {"parameters": {"nonsense": 1}},
-    {"parameters": {"on_zero": "never"}},
+    {"parameters": {"on_zero": "never"}}, {"algorithm": "perception"}, {"algorithm": 3}, {"parameters": {"random_state": 1.5}},
+    {"algorithm": "kernel", "parameters": {"gamma": "scale"}}, {"algorithm": "parallel", "parameters": {"n_perceptrons": 4}},
+    {"parameters": {"fit_intercept": 1}}, {"parameters": {"shuffle": 1}}, {"y": ["a"] * 3},
+    {"y": ["a"] * 3, "algorithm": "kernel"}, {"y": [1] * 3, "algorithm": "kernel"}, {"y": [1, 2, 3], "algorithm": "parallel"},
+    {"algorithm": "kernel", "classes": [-1, 1, 2]},
+    {"algorithm": "kernel", "X": [[1, 2]] * 2001, "y": [1, -1, 1] * 667}, {"parameters": {"on_zero": "keep"}},
+    {"algorithm": "kernel", "parameters": {"on_zero": "keep"}}, {"algorithm": "margin", "parameters": {"init": [1, 2]}},
+    {"parameters": {"init": "x"}}, {"parameters": {"init": [1, "a", 2]}}, {"parameters": {"init": [[1, 2, 3], [3, 4, 5]]}},
+    {"y": [1, 2, 3], "parameters": {"init": [1, 2, 3], "fit_intercept": False}},
+    {"algorithm": "winnow", "parameters": {"init": [0.5, 0, 1]}},
+    {"algorithm": "parallel", "parameters": {"init": [1, 2, 3]}}, {"algorithm": "kernel", "parameters": {"init": [1, 2, 3]}},
+    {"X": [[1e90, 1], [-1e99, 3], [1e99, 1]], "parameters": {"eta0": 1e300, "max_iter": 10}},
+    {"X": [[1e60, 1], [1, 1], [2, 1e70]], "algorithm": "kernel", "parameters": {"degree": 9}},
 ]  # fmt: skip
 
+PYTHON_WORDS = re.compile(r"`|trace|Perceptron\b|partial_fit|max_iter|on_zero|fit_intercept|np\.")
+"""Names that a visitor of the page does not know."""
 
-def test_bad_requests_get_the_same_message():
+
+def test_bad_requests_get_the_same_message_in_the_words_of_the_page():
     plain = {"X": [[1, 1], [3, 2], [2, 4]], "y": [-1, 1, 1], "algorithm": "perceptron", "parameters": {}}
     for change, told in zip(BAD, ask(("run", plain | change) for change in BAD), strict=True):
         with pytest.raises(RequestError) as raised:
             answer("run", plain | change)
         assert told.get("error") == str(raised.value), change
+        if "nonsense" not in str(change) and len(change.get("X", [])) < 5001:
+            assert not PYTHON_WORDS.search(str(raised.value)), change
 
 
 @pytest.fixture(scope="module")
@@ -470,7 +488,7 @@ def modules(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("strict", "entries"),
-    [("true", ["engine/engine.js"]), ("false", ["page.js", "widget.js"])],
+    [("true", ["engine/worker.js"]), ("false", ["page.js", "widget.js"])],
     ids=["engine", "page"],
 )
 def test_the_types(modules, strict, entries):

@@ -114,12 +114,12 @@ class TestRun:
         ({"y": [1, 2, 3, "a", 5]}, "got both"),
         ({"y": [1.5, 2, 3, 4, 5]}, "whole number"),
         ({"X": [[0, 1]] * 8, "y": list(range(8))}, "at most 7 classes"),
-        ({"algorithm": "perception"}, "must be the name of a learner"),
+        ({"algorithm": "perception"}, "must be one of the list"),
         ({"parameters": {"max_iter": 100_000}}, "at most 200,000 examples"),
-        ({"parameters": {"max_iter": 0}}, "max_iter"),
+        ({"parameters": {"max_iter": 0}}, "“passes” must be a whole number of at least 1; got 0. More passes"),
         ({"parameters": {"eta0": -1}}, "eta0"),
         ({"parameters": {"nonsense": 1}}, "nonsense"),
-        ({"parameters": {"init": [1, 2]}}, "init"),
+        ({"parameters": {"init": [1, 2]}}, "“initial w” must have 3 numbers, the bias first"),
         ({"parameters": {"eta0": "much"}}, "much"),
         ({"parameters": {"limit": 10}}, "limit"),
         ({"parameters": [1]}, "parameters"),
@@ -254,13 +254,14 @@ class TestCatalogue:
         assert known["variant"]["choices"] == ["PA", "PA-I", "PA-II"]
         assert known["C"] == {
             "name": "C",
+            "title": "C",
             "default": 1.0,
             "kind": "number",
             "optional": False,
             "help": known["C"]["help"],
             "limits": {"above": 0, "least": None, "most": None, "odd": False},
             "must": [
-                "`C` of PassiveAggressive must be a number greater than 0; got ",
+                "“C” must be a number greater than 0; got ",
                 ". Smaller values take smaller steps.",
             ],
         }

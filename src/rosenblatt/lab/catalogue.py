@@ -22,6 +22,16 @@ COMMON = ("max_iter", "fit_intercept", "on_zero", "multiclass", "shuffle", "rand
 DEFAULTS = {"max_iter": 10, "shuffle": False}
 """Initial values in the lab that differ from the defaults of the learner, which are for real data."""
 
+TITLES = {
+    "max_iter": "passes",
+    "fit_intercept": "bias",
+    "on_zero": "a score of 0",
+    "multiclass": "several classes",
+    "shuffle": "order",
+    "random_state": "seed",
+}
+"""Names of parameters on the page; the others have their own."""
+
 
 @functools.cache
 def catalogue() -> dict[str, Any]:
@@ -94,26 +104,25 @@ def _parameters(name: str, learner: Any) -> list[dict[str, Any]]:
     unused = {"alpha"} if "l1_ratio" in declared else set()  # the weight of a penalty, which a trace refuses
     shown = [key for key in declared if key not in HIDDEN | unused and key not in without]
     shown.sort(key=lambda key: COMMON.index(key) if key in COMMON else -1)
-    return [{"name": key, "default": default[key], **_control(key, declared[key], learner.__name__)} for key in shown]
+    return [{"name": key, "default": default[key], **_control(key, declared[key])} for key in shown]
 
 
-class _Given:
-    """Stands for the given value in an error message."""
-
-    def __repr__(self) -> str:
-        return "\0"
-
-
-def _control(name: str, parameter: Parameter, owner: str) -> dict[str, Any]:
+def _control(name: str, parameter: Parameter) -> dict[str, Any]:
     """Description of the control for a parameter, with the error message before and after the given value."""
+    title = TITLES.get(name, name)
     one: dict[str, Any] = {
+        "title": title,
         "help": parameter.about + (f" A number{parameter.limits}." if parameter.limits else ""),
-        "must": parameter.message(name, owner, _Given()).split("\0"),
     }
+
+    def must(allowed: str) -> list[str]:
+        return [f"“{title}” must be {allowed}; got ", f". {parameter.advice.replace('epochs', 'passes')}"]
+
     if parameter.choices == SWITCH:
-        return one | {"kind": "switch"}
+        return one | {"kind": "switch", "must": must("True or False")}
     if parameter.choices and not parameter.number:
-        return one | {"kind": "choice", "choices": [word for word in parameter.choices if word != "precomputed"]}
+        choices = [word for word in parameter.choices if word != "precomputed"]
+        return one | {"kind": "choice", "choices": choices, "must": must(f"one of {', '.join(map(repr, choices))}")}
     limits = {
         "above": None if parameter.above == -math.inf else parameter.above,
         "least": parameter.least,
@@ -121,7 +130,27 @@ def _control(name: str, parameter: Parameter, owner: str) -> dict[str, Any]:
         "odd": parameter.odd,
     }
     kind = "whole" if parameter.number == "int" else "number"
-    return one | {"kind": kind, "optional": parameter.none, "limits": limits}
+    noun = "a number" if kind == "number" else "an odd number" if parameter.odd else "a whole number"
+    words = must(noun + parameter.limits + (", or empty" if parameter.none else ""))
+    return one | {"kind": kind, "optional": parameter.none, "limits": limits, "must": words}
+
+
+def allows(one: dict[str, Any], value: Any) -> bool:
+    """Whether a value is allowed for a parameter that is described by `_control`."""
+    if one["kind"] == "switch":
+        return isinstance(value, bool)
+    if one["kind"] == "choice":
+        return any(type(value) is type(choice) and value == choice for choice in one["choices"])
+    if isinstance(value, bool) or not isinstance(value, int if one["kind"] == "whole" else (int, float)):
+        return False
+    above, least, most, odd = (one["limits"][key] for key in ("above", "least", "most", "odd"))
+    return (
+        math.isfinite(value)
+        and (above is None or value > above)
+        and (least is None or value >= least)
+        and (most is None or value <= most)
+        and not (odd and value % 2 == 0)
+    )
 
 
 def pseudocode(learner: Any) -> list[dict[str, Any]]:

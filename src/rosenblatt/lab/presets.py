@@ -285,7 +285,7 @@ PRESETS: dict[str, Preset] = {
         "One correction",
         NOTES,
         "One example in three dimensions: the score falls by exactly ‖x‖² = 17, from 10 to −7.",
-        _fixed([[4, 0, 1]], [-1], classes=[-1, 1]),
+        _fixed([[4, 0, 1]], [-1]),
         parameters={"max_iter": 1, "fit_intercept": False, "on_zero": "positive", "init": [2, 2, 2]},
     ),
     "three": Preset(

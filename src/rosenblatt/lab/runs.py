@@ -181,22 +181,72 @@ def _problem(body: Body) -> tuple[Floats, Any, Body]:
 
 def _parameters(body: Body) -> Body:
     """Check the parameters; only those that the page shows are allowed."""
-    from .catalogue import catalogue
+    from .catalogue import allows, catalogue
 
-    given = body.get("parameters")
-    if given is None:
-        return {}
+    given, algorithm = body.get("parameters") or {}, body.get("algorithm", "perceptron")
     if not isinstance(given, dict):
         raise ValueError(f"The parameters must be an object; got {given!r}. Reload the page.")
-    algorithm = body.get("algorithm", "perceptron")
-    shown = [one["parameters"] for one in catalogue()["learners"] if one["name"] == algorithm]
-    known = {"init", *(parameter["name"] for parameters in shown for parameter in parameters)}
+    shown = next((one["parameters"] for one in catalogue()["learners"] if one["name"] == algorithm), None)
+    if shown is None:
+        raise ValueError(f"The learner must be one of the list; got {algorithm!r}. Choose another one.")
+    known = {"init", *(one["name"] for one in shown)}
     unknown = sorted(set(given) - known)
-    if shown and unknown:
+    if unknown:
         raise ValueError(
             f"The parameters of {algorithm} must be among {', '.join(sorted(known))}; got {unknown[0]!r}. Leave it out."
         )
-    return {key: value for key, value in given.items() if value is not None}
+    given = {key: value for key, value in given.items() if value is not None}
+    for one in shown:
+        if one["name"] in given and not allows(one, given[one["name"]]):
+            raise ValueError(repr(given[one["name"]]).join(one["must"]))
+    return given
+
+
+def _check_start(X: Floats, y: Any, arguments: Body) -> None:
+    """Check what the learner needs of the points and of the initial weights; the messages use the words of the page."""
+    from rosenblatt.trace.kernel import LARGEST_SET
+
+    algorithm, init = arguments["algorithm"], arguments.get("init")
+    classes = sorted({*y.tolist(), *arguments.get("classes", ())})
+    if algorithm == "kernel" and arguments.get("classes"):
+        raise ValueError(
+            "A kernel run takes the classes from the points, so that each class must have a point. Add points of the missing "
+            "class, or choose another learner."
+        )
+    if algorithm == "kernel" and len(X) > LARGEST_SET:
+        raise ValueError(
+            f"A kernel run may have at most {LARGEST_SET:,} points, because every step shows the coefficient of each; got "
+            f"{len(X):,}. Use fewer points."
+        )
+    if len(classes) < 2 and (algorithm == "kernel" or classes[0] not in (-1, 1)):
+        raise ValueError(
+            f"There must be points of at least 2 classes; got 1 class, {classes[0]!r}. Add points of another class."
+        )
+    if algorithm == "parallel" and len(classes) > 2:
+        raise ValueError(
+            f"A committee of perceptrons learns 2 classes; got {len(classes)}. Choose another learner, or remove the points of "
+            "the other classes."
+        )
+    if init is None:
+        return
+    if algorithm in ("parallel", "kernel"):
+        raise ValueError(
+            f"“initial w” must be empty for this learner, whose initial weights are fixed; got {init!r}. Leave it empty."
+        )
+    width, vectors = X.shape[1] + bool(arguments.get("fit_intercept", True)), len(classes) if len(classes) > 2 else 1
+    rows = init if isinstance(init, list) and init and isinstance(init[0], list) else [init]
+    if len(rows) != vectors or not all(
+        isinstance(row, list) and len(row) == width and all(map(_is_number, row)) for row in rows
+    ):
+        shape = f"{width} numbers" if vectors == 1 else f"{vectors} rows of {width} numbers, one for each class"
+        first = ", the bias first" if arguments.get("fit_intercept", True) else ""
+        raise ValueError(f"“initial w” must have {shape}{first}; got {init!r}. Leave it empty for the usual start.")
+    least = min(value for row in rows for value in row)
+    if algorithm == "winnow" and not arguments.get("balanced") and least <= 0:
+        raise ValueError(
+            f"“initial w” of Winnow must have numbers greater than 0; got {least!r}. Leave it empty to start from 1, or switch "
+            "“balanced” on."
+        )
 
 
 def _is_number(value: Any) -> bool:
@@ -206,7 +256,23 @@ def _is_number(value: Any) -> bool:
 def _trace(X: Floats, y: Any, arguments: Body) -> Any:
     from rosenblatt.trace import trace
 
-    return trace(X, y, **{"limit": MOST_STEPS, **arguments})
+    _check_start(X, y, arguments)
+    try:
+        return trace(X, y, **{"limit": MOST_STEPS, **arguments})
+    except ValueError as error:
+        raise ValueError(_in_page_words(str(error))) from error
+
+
+def _in_page_words(message: str) -> str:
+    """An error that only shows during the run, with the names and the advice of the page instead of those of Python."""
+    if "on_zero" in message:
+        return (
+            "“a score of 0” must be another choice than “no mistake” for initial weights of 0, because then every score is 0 and "
+            "nothing is ever learned. Choose “a mistake”, or give an initial w if the learner has one."
+        )
+    if "finite" in message:
+        return "The numbers of the run must be finite; they became too large. Use smaller points or smaller steps."
+    return message
 
 
 def _finite(value: float | None) -> float | None:

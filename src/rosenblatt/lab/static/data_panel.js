@@ -55,6 +55,7 @@ export class DataPanel {
       const shown = h("output", {}, number(value));
       const input = h("input", {
         id, type: "range", min: option.low, max: option.high, step: option.step, value,
+        onpointerdown: () => this.lab.history.hold(), onpointerup: () => this.lab.history.release(), onpointercancel: () => this.lab.history.release(),
         oninput: () => {
           shown.textContent = number(Number(input.value));
           // The slider itself is already there: it is drawn again only for other options, such as those of an undo.

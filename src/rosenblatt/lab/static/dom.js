@@ -24,9 +24,8 @@ export const unique = name => `rosenblatt-${name}-${++counter}`;
 export function number(value, digits = 4) {
   if (value === null || value === undefined) return "–";
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return String(value).replace("-", "−");
-  const text = Math.abs(value) >= 1e6 || Math.abs(value) < 1e-4
-    ? Number(value.toPrecision(digits)).toExponential().replace("e+", "e")
-    : String(Number(value.toPrecision(digits)));
+  const rounded = Number(value.toPrecision(digits)), size = Math.abs(rounded);
+  const text = size >= 1e6 || size < 1e-4 ? rounded.toExponential().replace("e+", "e") : String(rounded);
   return text.replaceAll("-", "−");
 }
 
@@ -91,6 +90,24 @@ export function debounce(delay, action) {
   later.stop = () => { clearTimeout(timer); timer = null; };
   later.waiting = () => timer !== null;
   return later;
+}
+
+// Requests as messages: each has a number, which comes back with its answer or error.
+/** @param {(message: {id: number, name: string, body: any}) => void} send */
+export function correspond(send) {
+  const waiting = new Map();
+  let last = 0;
+  return {
+    request: (name, body) => new Promise((take, refuse) => {
+      waiting.set(++last, {take, refuse});
+      send({id: last, name, body});
+    }),
+    receive: ({id, answer, error}) => {
+      const one = waiting.get(id);
+      waiting.delete(id);
+      if (error) one?.refuse(new Error(error)); else one?.take(answer);
+    },
+  };
 }
 
 // Resolves when the next picture is on the screen; a page that is not shown has no pictures, and waits a second.

@@ -1,6 +1,6 @@
 // A run as frames: one for the prediction of each step and, if the weights changed, one for the update.
 
-import {label, number, vector} from "./dom.js";
+import {count, label, number, vector} from "./dom.js";
 import {dot} from "./geometry.js";
 
 // Learners that keep nothing but w from one example to the next.
@@ -9,9 +9,13 @@ const PLAIN = ["perceptron", "averaged", "voted", "margin", "passive-aggressive"
 // Numbers that differ from 0 only by rounding are 0.
 const tidy = (value, beside) => Math.abs(value) < 1e-12 * Math.max(1, Math.abs(beside)) ? 0 : value;
 
+// The size of the terms of a sum, beside which a rounding error is small.
+const terms = (w, x) => w.reduce((sum, value, k) => sum + Math.abs(value * x[k]), 0);
+
+// Null without a direction, and for vectors of different spaces.
 function angle(a, b) {
   const size = Math.hypot(...a) * Math.hypot(...b);
-  return size ? `${(Math.acos(Math.max(-1, Math.min(1, dot(a, b) / size))) * 180 / Math.PI).toFixed(1)}°` : null;
+  return size && a.length === b.length ? `${(Math.acos(Math.max(-1, Math.min(1, dot(a, b) / size))) * 180 / Math.PI).toFixed(1)}°` : null;
 }
 
 export class Run {
@@ -121,6 +125,14 @@ export class Run {
     return [last, {key: "average", title: "average", at: frame => this.averageAt(frame)}, {key: "vote", title: "vote"}];
   }
 
+  // The weights that an answer draws at a frame, with their name: those of the answer, else the last ones.
+  drawn(answer, frame) {
+    return answer?.at && answer.key !== "last" ? {weights: answer.at(frame), name: `the ${answer.title}`} : {weights: this.weightsAt(frame), name: answer?.at ? "w" : "the last w"};
+  }
+
+  // An example as the weights see it, with the 1 of the bias.
+  point(x) { return this.bias ? [1, ...x] : x; }
+
   // The answer of the learner itself.
   get own() { return {averaged: "average", voted: "vote", pocket: "pocket", parallel: "committee"}[this.algorithm] ?? "last"; }
 
@@ -173,28 +185,30 @@ export class Run {
 
   // ---------------------------------------------------------------- numbers
 
-  // Numbers about the current step, each as [name, value]. `separator` is that of the certificate, with a bias, or null.
-  facts(frame, separator) {
+  // Numbers about the current step, each as [name, value]. `answer` is what the plane draws; `separator` is that of the
+  // certificate, with a bias, or null.
+  facts(frame, separator, answer) {
     const {step, phase} = this.frames[frame], found = [];
     if (this.kind === "dual" || this.kind === "committee") return found;
-    const rows = this.weightsAt(frame), u = this.comparator?.weights ?? separator?.map(row => this.bias ? row : row.slice(1));
-    if (rows.length > 1) return u ? [["angle of w and u, all classes together", angle(rows.flat(), u.flat())]].filter(([, value]) => value) : found;
+    const {weights: rows, name} = this.drawn(answer, frame), u = this.comparator?.weights ?? separator?.map(row => this.bias ? row : row.slice(1));
+    if (rows.length > 1) return u ? [[`angle of ${name} and u, all classes together`, angle(rows.flat(), u.flat())]].filter(([, value]) => value) : found;
     const [w] = rows, example = step >= 0 && phase !== "end" ? this.steps.example[step] : null;
-    const x = example === null || example === undefined ? null : [...(this.bias ? [1] : []), ...this.data.X[example]];
+    const x = example === null || example === undefined ? null : this.point(this.data.X[example]);
     const size = Math.hypot(...(this.bias ? w.slice(1) : w));
     if (phase === "start" && size && this.examples <= 8) {
       // The margins of all points with the starting weights: how far they are from the line, and negative on the wrong side.
-      const margins = this.data.X.map((point, k) => (this.data.y[k] === this.classes[1] ? 1 : -1) * dot(w, [...(this.bias ? [1] : []), ...point]) / size);
+      const margins = this.data.X.map((point, k) => (this.data.y[k] === this.classes[1] ? 1 : -1) * dot(w, this.point(point)) / size);
       found.push(["y·score/‖w‖ of the points", margins.map(value => number(value)).join(", ")]);
     }
     if (x && phase === "look") {
-      if (size) found.push(["distance to the line", number(Math.abs(this.steps.scores[step][0]) / size)]);
-      found.push(["angle of w and x", angle(w, x)]);
+      if (size) found.push([name === "the last w" ? "distance to the line of the last w" : "distance to the line", number(Math.abs(tidy(dot(w, x), terms(w, x))) / size)]);
+      found.push([`angle of ${name} and x`, angle(w, x)]);
     } else if (x) {
-      const before = this.steps.scores[step][0], after = tidy(dot(w, x), before);
-      found.push(["score of this example", `${number(before)} → ${number(after)}`], ["‖x‖²", number(dot(x, x))]);
+      const [last] = this.weightsAt(frame), [old] = this.steps.vectors[this.steps.before[step]];
+      const before = tidy(this.steps.scores[step][0], terms(old, x)), after = tidy(dot(last, x), Math.max(Math.abs(before), terms(last, x)));
+      found.push([name === "w" ? "score of this example" : "score with the last w", `${number(before)} → ${number(after)}`], ["‖x‖²", number(dot(x, x))]);
     }
-    if (u) found.push(["angle of w and u", angle(w, u[0])]);
+    if (u) found.push([`angle of ${name} and u`, angle(w, u[0])]);
     return found.filter(([, value]) => value !== null);
   }
 
@@ -211,14 +225,14 @@ export class Run {
     if (steps.example[step] === null) {
       const wrong = steps.missed[step].length;
       return phase === "look"
-        ? `${place}${wrong ? `${wrong} of ${this.examples} examples are wrong` : "no example is wrong"}.`
-        : `${place}w changes by the sum of all ${wrong} mistakes.`;
+        ? `${place}${wrong ? `${wrong} of ${count(this.examples, "example")} ${wrong === 1 ? "is" : "are"} wrong` : "no example is wrong"}.`
+        : `${place}w changes along ${wrong === 1 ? "the only mistake" : `the sum of all ${wrong} mistakes`}.`;
     }
     const example = steps.example[step], truth = this.data.y[example];
     if (phase === "look") {
       const answer = label(this.classes[steps.predicted[step]]);
       const scores = steps.scores[step];
-      const score = scores.length === 1 ? `score ${number(scores[0])}` : `scores ${vector(scores)}`;
+      const score = scores.length === 1 ? `score ${this.score(step)}` : `scores ${vector(scores)}`;
       if (this.kind === "committee") {
         const ayes = scores.filter(score => score >= 0).length;
         return `${place}example ${example + 1} is ${label(truth)}; ${ayes} of ${scores.length} perceptrons vote for ${label(this.classes[1])}, so the prediction is ${answer}: ${steps.correct[step] ? "right" : "a mistake"}.`;
@@ -230,6 +244,12 @@ export class Run {
       return `${place}example ${example + 1} is ${label(truth)}; ${score}, so the prediction is ${answer}: ${verdict}${tie}.`;
     }
     return `${place}${this.movement(step)}`;
+  }
+
+  // The score of a step; of one that differs from 0 only by rounding, the sign alone has a meaning.
+  score(step) {
+    const {steps} = this, [score] = steps.scores[step], beside = this.kind === "dual" ? 1 : terms(steps.vectors[steps.before[step]][0], this.point(this.data.X[steps.example[step]]));
+    return score && !tidy(score, beside) ? `about 0, ${score < 0 ? "negative" : "positive"} by rounding` : number(score);
   }
 
   movement(step) {
@@ -245,7 +265,7 @@ export class Run {
       return `w + ${vector(after[0].map((value, k) => Number((value - before[0][k]).toPrecision(12))))} = ${vector(after[0])}.`;
     }
     if (this.kind === "dual") return `example ${example + 1} becomes a support vector: w changes by ${this.signed(moves)} φ(x${example + 1}).`;
-    const x = [...(this.bias ? [1] : []), ...this.data.X[example]];
+    const x = this.point(this.data.X[example]);
     if (this.kind === "logarithms") return `the weights are multiplied by exp(${this.signed(moves)} · ${vector(x)}).`;
     if (moves.length === 1) {
       const size = Math.abs(moves[0]);

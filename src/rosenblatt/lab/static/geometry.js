@@ -25,6 +25,19 @@ export function cells(weights, box) {
     j === k || !polygon.length ? polygon : clip(polygon, row.map((v, i) => v - rival[i])), whole));
 }
 
+// The parts of the plane with the same first and second class: the winner k, the runner-up j, and the lead of k over j as weights.
+// The score of a single vector leads over that of its negative, with twice its value.
+export function leads(weights, box) {
+  const rows = weights.length === 1 ? [weights[0].map(v => -v), weights[0]] : weights, parts = [];
+  cells(weights, box).forEach((cell, k) => rows.forEach((runner, j) => {
+    const lead = rows[k].map((v, i) => v - runner[i]);
+    if (j === k || !(lead[1] || lead[2])) return;
+    const polygon = rows.reduce((part, rival, i) => i === j || i === k || !part.length ? part : clip(part, runner.map((v, n) => v - rival[n])), cell);
+    if (polygon.length > 2) parts.push({k, j, lead, polygon});
+  }));
+  return parts;
+}
+
 // The ends of the line a + b·x + c·y = 0 inside a box; null if it does not cross the box.
 /** @param {number[]} weights @param {number[]} box */
 export function line([a, b, c], [x0, y0, x1, y1]) {

@@ -223,6 +223,9 @@ class Lab {
   // A parameter of the learner: the chosen value, else the default.
   parameter(name) { return this.state.parameters[name] ?? this.learner.parameters.find(one => one.name === name)?.default; }
 
+  // Whether a class that takes part in the run has no point: then its margin is not known.
+  get lacking() { return this.data.known?.some(one => !this.data.y.includes(one)) ?? false; }
+
   fromPreset(made) {
     const classes = [...new Set(made.classes ?? made.y)].sort((a, b) => a < b ? -1 : 1);
     return {X: made.X, y: made.y, classes: palette(classes), features: made.features, preset: {name: made.name, options: made.options}, known: made.classes};
@@ -364,7 +367,7 @@ class Lab {
     const learner = this.catalogue.learners.find(one => one.name === name);
     const known = new Set([...learner.parameters.map(one => one.name), ...(["kernel", "parallel"].includes(name) ? [] : ["init"])]);
     const parameters = Object.fromEntries(Object.entries(this.state.parameters).filter(([key]) => known.has(key)));
-    this.state = {...this.state, algorithm: name, parameters};
+    this.state = {...this.state, algorithm: name, parameters: this.startable(name, parameters)};
     this.frame = 0;
     this.refresh();
     this.compute();
@@ -377,9 +380,17 @@ class Lab {
     if (value === null || value === undefined) delete parameters[name]; else parameters[name] = value;
     // Initial weights have another length with or without a bias.
     if (name === "fit_intercept") delete parameters.init;
-    this.state = {...this.state, parameters};
+    this.state = {...this.state, parameters: name === "init" ? parameters : this.startable(this.learner.name, parameters)};
     this.refresh();
     this.compute();
+  }
+
+  // The parameters without initial weights that the learner cannot start from, such as those of a preset for another learner.
+  startable(name, parameters) {
+    const {init, ...rest} = parameters;
+    if (name !== "winnow" || parameters.balanced || !init || init.flat().every(value => value > 0)) return parameters;
+    this.say("The initial weights were left out: those of Winnow must be greater than 0. With “balanced” they may have any sign.");
+    return rest;
   }
 
   // ---------------------------------------------------------------- requests
@@ -425,7 +436,7 @@ class Lab {
       if (answered !== this.asked && data !== this.data) continue;
       this.accept(answer && new Run(answer, data, body.parameters), data);
       await this.furnishing;
-      const proved = answer && await this.request("certify", body).catch(() => null);
+      const proved = answer && !this.lacking && await this.request("certify", body).catch(() => null);
       if (answered !== this.asked) continue;
       this.certificate = proved || null;
       this.certificateCard.show();
@@ -507,7 +518,7 @@ class Lab {
 
   showFacts() {
     const {run, frame, certificate} = this;
-    this.facts.replaceChildren(...(run ? run.facts(frame, certificate?.separator) : []).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+    this.facts.replaceChildren(...(run ? run.facts(frame, certificate?.separator, this.plane.flat() ? this.run.answers[0] : this.answer) : []).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
   }
 
   // During playback a screen reader does not read every frame.

@@ -2,9 +2,6 @@
 
 import {h, unique} from "./dom.js";
 
-const TITLES = {
-  max_iter: "passes", fit_intercept: "bias", on_zero: "a score of 0", multiclass: "several classes", shuffle: "order", random_state: "seed",
-};
 const WORDS = {
   on_zero: {update: "a mistake", positive: "means +1", keep: "no mistake"},
   shuffle: {false: "as added", true: "shuffled", replacement: "with replacement"},
@@ -57,12 +54,12 @@ export class LearnerPanel {
           const fine = text === "" ? one.optional : Number.isFinite(number) && (one.kind !== "whole" || Number.isInteger(number));
           input.setAttribute("aria-invalid", String(!fine));
           if (fine) change(text === "" ? null : number);
-          else this.lab.complain(`${TITLES[one.name] ?? one.name} must be a ${one.kind === "whole" ? "whole " : ""}number; got “${input.value}”.`);
+          else this.lab.complain(`“${one.title}” must be a ${one.kind === "whole" ? "whole " : ""}number; got “${input.value}”.`);
         },
       });
     }
     input.dataset.name = one.name;
-    return [h("label", {for: id, title: one.help}, TITLES[one.name] ?? one.name), input];
+    return [h("label", {for: id, title: one.help}, one.title), input];
   }
 
   // Initial weights: numbers separated by commas, rows of several classes by semicolons.
@@ -76,7 +73,7 @@ export class LearnerPanel {
         const fine = numbers === null || numbers.flat().every(Number.isFinite);
         input.setAttribute("aria-invalid", String(!fine));
         if (fine) this.lab.setParameter("init", numbers === null ? null : numbers.length === 1 ? numbers[0] : numbers);
-        else this.lab.complain(`Initial weights must be numbers separated by commas, such as −1, 0, 0; got “${input.value}”.`);
+        else this.lab.complain(`“initial w” must be numbers separated by commas, such as −1, 0, 0; got “${input.value}”.`);
       },
     });
     input.dataset.name = "init";

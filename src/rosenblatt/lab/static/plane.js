@@ -1,7 +1,7 @@
 // The plane: points to draw and drag, and the run: regions, boundary, margin band, w, the current example.
 
 import {COLOURS, SHAPES, draw, h, label, number} from "./dom.js";
-import {cells, clip, dot, hull, line, principal, ticks} from "./geometry.js";
+import {clip, dot, hull, leads, line, principal, ticks} from "./geometry.js";
 import {AnswerField} from "./readouts.js";
 import {Grid, KernelField, paint} from "./regions.js";
 
@@ -60,7 +60,7 @@ export class Plane {
     this.looks = ["print", "(prefers-color-scheme: dark)"].map(query => matchMedia(query));
     this.relook = () => this.drawPoints();
     for (const look of this.looks) look.addEventListener("change", this.relook);
-    this.slope = `rosenblatt-slope-${++gradients}`;
+    this.slopes = `rosenblatt-slope-${++gradients}`;
     this.listen();
   }
 
@@ -126,8 +126,9 @@ export class Plane {
     if (!run || run.kind === "dual" || run.data.X !== data.X) return data.X.map((_, k) => [0, this.spread[k]]);
     const weights = run.weightsAt(Math.min(frame, run.last));
     const score = (row, x) => run.bias ? row[0] + x.reduce((sum, v, j) => sum + v * row[j + 1], 0) : dot(x, row);
-    const size = Math.hypot(...weights.flat()) || 1;
+    const size = Math.hypot(...weights.flat()) || 1, votes = x => weights.reduce((sum, row) => sum + (score(row, x) >= 0 ? 1 : -1), 0);
     return data.X.map((x, k) => {
+      if (run.kind === "committee") return [votes(x) / weights.length, this.spread[k]];
       if (weights.length === 1) return [score(weights[0], x) / size, this.spread[k]];
       const scores = weights.map(row => score(row, x)), own = run.classes.indexOf(data.y[k]);
       return [(scores[own] - Math.max(...scores.filter((_, j) => j !== own))) / size, this.spread[k]];
@@ -137,7 +138,7 @@ export class Plane {
   drawAxes() {
     const [x0, y0, x1, y1] = this.box, marks = [], flat = this.flat();
     const names = flat
-      ? [this.lab.run && this.lab.run.start.length > 1 ? "lead of the true class / ‖w‖" : "score / ‖w‖", "largest variance"]
+      ? [this.lab.run?.kind === "committee" ? "votes for / all votes" : this.lab.run?.start.length > 1 ? "lead of the true class / ‖w‖" : "score / ‖w‖", "largest variance"]
       : this.lab.data.features ?? ["x1", "x2"];
     for (const x of ticks(x0, x1, 8)) {
       marks.push(draw("line", {class: x === 0 ? "axis" : "grid", x1: this.px(x), x2: this.px(x), y1: 0, y2: HEIGHT}));
@@ -200,7 +201,7 @@ export class Plane {
     if (this.flat()) {
       return run?.kind === "dual"
         ? "A kernel run with more than two features cannot be drawn in the plane; see the table of steps."
-        : `${data.X[0].length} features, projected on w: on the dividing line the score is 0.`;
+        : `${data.X[0].length} features, ${run?.kind === "committee" ? "placed by the votes of the committee: on the dividing line they would be tied." : "projected on w: on the dividing line the score is 0."}`;
     }
     return touched ? "" : `${click} to add a point, drag to move one, then press Play.`;
   }
@@ -392,15 +393,16 @@ export class Plane {
   }
 
   showWeights(run, weights, shown, fields, name) {
-    const single = weights.length === 1 && Math.hypot(weights[0][1], weights[0][2]) > 0;
-    if (single) fields.push(...this.slopes(run, weights[0]));
-    cells(weights, this.box).forEach((polygon, k) => {
-      if (polygon.length > 2) fields.push(draw("polygon", {
-        class: single ? "slope" : "region", fill: single ? `url(#${this.slope}-${k})` : COLOURS[run.codes[k]],
-        points: polygon.map(([x, y]) => `${this.px(x)},${this.py(y)}`).join(" "),
-      }));
-    });
+    const parts = leads(weights, this.box), steepest = Math.max(...parts.map(({lead}) => Math.hypot(lead[1], lead[2])));
+    for (const part of parts) fields.push(this.slope(part, steepest, COLOURS[run.codes[part.k]]), draw("polygon", {
+      class: "slope", fill: `url(#${this.slopes}-${part.k}-${part.j})`, points: part.polygon.map(([x, y]) => `${this.px(x)},${this.py(y)}`).join(" "),
+    }));
     if (weights.length > 1) {
+      // The boundary of two classes: the side of their parts on which neither leads.
+      for (const {k, j, lead: [a, b, c], polygon} of parts) {
+        const ends = polygon.filter(([x, y]) => Math.abs(a + b * x + c * y) <= 1e-9 * (Math.abs(a) + Math.abs(b * x) + Math.abs(c * y)));
+        if (k < j && ends.length === 2) shown.push(draw("line", {class: "boundary", x1: this.px(ends[0][0]), y1: this.py(ends[0][1]), x2: this.px(ends[1][0]), y2: this.py(ends[1][1])}));
+      }
       const size = Math.max(...weights.map(([, b, c]) => Math.hypot(b, c))) || 1;
       weights.forEach(([, b, c], k) => this.arrow([0, 0], [b * 90 / size, c * 90 / size], COLOURS[run.codes[k]]));
       return;
@@ -416,14 +418,13 @@ export class Plane {
     this.arrow([cx - off * w[1], cy - off * w[2]], [80 * w[1] / length, 80 * w[2] / length], null, name);
   }
 
-  // The colour of a side becomes stronger with the distance from the boundary, as the score does.
-  slopes(run, w) {
-    const length = Math.hypot(w[1], w[2]), [x0, y0, x1, y1] = this.box, cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
-    const off = (w[0] + w[1] * cx + w[2] * cy) / length ** 2, from = [this.px(cx - off * w[1]), this.py(cy - off * w[2])];
-    return [-1, 1].map((side, k) => draw("linearGradient", {
-      id: `${this.slope}-${k}`, gradientUnits: "userSpaceOnUse", x1: from[0], y1: from[1],
-      x2: from[0] + side * HEIGHT * w[1] / length, y2: from[1] - side * HEIGHT * w[2] / length,
-    }, draw("stop", {offset: 0, "stop-color": COLOURS[run.codes[k]], "stop-opacity": 0.1}), draw("stop", {offset: 1, "stop-color": COLOURS[run.codes[k]], "stop-opacity": 0.5})));
+  // The colour of a class becomes stronger with its lead over the second: a full picture away from the boundary where it is steepest.
+  slope({k, j, lead: [a, b, c]}, steepest, colour) {
+    const length = Math.hypot(b, c), [x0, y0, x1, y1] = this.box, cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
+    const off = (a + b * cx + c * cy) / length ** 2, from = [this.px(cx - off * b), this.py(cy - off * c)], far = HEIGHT * steepest / length ** 2;
+    return draw("linearGradient", {
+      id: `${this.slopes}-${k}-${j}`, gradientUnits: "userSpaceOnUse", x1: from[0], y1: from[1], x2: from[0] + far * b, y2: from[1] - far * c,
+    }, draw("stop", {offset: 0, "stop-color": colour, "stop-opacity": 0.1}), draw("stop", {offset: 1, "stop-color": colour, "stop-opacity": 0.5}));
   }
 
   // The margin that the rule requires, else the margin of these weights if they separate the points.
@@ -432,10 +433,13 @@ export class Plane {
     if (!reach) {
       const {X, y} = run.data, [, positive] = run.classes;
       reach = Infinity;
+      let terms = 0;
       for (let k = 0; k < X.length; k++) {
-        const score = w[0] + w[1] * X[k][0] + w[2] * (X[k][1] ?? 0);
+        const parts = [w[0], w[1] * X[k][0], w[2] * (X[k][1] ?? 0)], score = parts[0] + parts[1] + parts[2];
         reach = Math.min(reach, y[k] === positive ? score : -score);
+        terms = Math.max(terms, ...parts.map(Math.abs));
       }
+      if (reach < 1e-12 * terms) return; // a point on the boundary, up to rounding
       said = `nearest point ${number(reach / length, 3)} away`;
     }
     if (!(reach > 0) || !Number.isFinite(reach)) return;
@@ -472,7 +476,7 @@ export class Plane {
     if (run.kind === "dual") return;
     this.paintPoints();
     shown.push(draw("line", {class: "boundary", x1: this.px(0), x2: this.px(0), y1: 0, y2: HEIGHT}));
-    const sides = run.start.length === 1 ? run.classes.map(label) : ["wrong", "right"];
+    const sides = run.start.length === 1 || run.kind === "committee" ? run.classes.map(label) : ["wrong", "right"];
     this.above.push(draw("text", {class: "note", x: this.px(0) - 12, y: 40, "text-anchor": "end"}, `← ${sides[0]}`));
     this.above.push(draw("text", {class: "note", x: this.px(0) + 12, y: 40}, `${sides[1]} →`));
   }
@@ -534,7 +538,7 @@ export class Plane {
       if (common) {
         const x = this.px(common.point[0]), y = this.py(common.point[1] ?? 0);
         shown.push(draw("path", {class: "common", d: `M${x - 9} ${y - 9}L${x + 9} ${y + 9}M${x - 9} ${y + 9}L${x + 9} ${y - 9}`}));
-        shown.push(draw("text", {class: "note", x: x + 14, y: y + 20}, common.kind === "hulls" ? "in both hulls" : "Σ λ·y·x = 0"));
+        shown.push(draw("text", {class: "note", x: x + 14, y: y + 20}, common.kind === "hulls" ? "in both hulls" : "Σ λ·y·x = 0 with weights λ > 0 of the points"));
       }
     }
     this.layers.proof.replaceChildren(...shown);

@@ -1,6 +1,6 @@
 // The proof: four curves over the number of updates; and the certificate.
 
-import {atMost, draw, h, number, unique, vector} from "./dom.js";
+import {atMost, count, draw, h, number, unique, vector} from "./dom.js";
 import {dot, ticks} from "./geometry.js";
 
 const WIDTH = 400, HEIGHT = 230, LEFT = 36, BOTTOM = 22, TOP = 8, RIGHT = 8;
@@ -48,7 +48,7 @@ export class Proof {
     if (run.kind === "dual") return "The last coefficients do not separate the points, so that there is no u in feature space to compare w with.";
     if (certificate?.status === "inseparable") return "No line separates these points, so there is no margin γ and no bound; the certificate below is the proof.";
     if (run.classes.length > 2 && ["all", "ovr"].includes(this.lab.state.parameters.multiclass)) return "The proof for several classes holds for updates that add as much to the true class as they take from its rivals. Choose max, uniform or proportional to see it.";
-    if (run.classes.some(one => !run.data.y.includes(one))) return "One of the classes has no point, so that its margin is not known. Add a point of it to see the proof.";
+    if (this.lab.lacking) return "One of the classes has no point, so that its margin is not known. Add a point of it to see the proof.";
     if (certificate?.status === "separable") return "The points can be separated, but the search for a separator u was left out because there are so many numbers.";
     return "The proof compares w with a separator u, and whether there is one is not known.";
   }
@@ -147,7 +147,8 @@ export class CertificateCard {
   show() {
     const {certificate} = this.lab;
     if (!certificate) {
-      this.body.replaceChildren(h("p", {class: "words"}, "Add points of two classes to get a certificate."));
+      this.body.replaceChildren(h("p", {class: "words"}, this.lab.lacking ? "One of the classes has no point, so that its margin is not known. Add a point of it to get a certificate."
+        : "Add points of two classes to get a certificate."));
       return;
     }
     // By default only the proof of inseparability is drawn: a separator would be shown before the run has found one.
@@ -166,10 +167,16 @@ export class CertificateCard {
       const plain = run?.bound && run.formula === "kγ ≤ ⟨w,u⟩ ≤ ‖w‖ ≤ √k·R" && run.kind !== "dual";
       const bound = plain ? run.bound : certificate.bound;
       if (bound && (!run || PROVED.includes(run.algorithm) || run.kind === "dual")) fact(certificate.classes.length > 2 ? "2(R/γ)²" : "(R/γ)²", `a perceptron from zero weights makes at most ${atMost(bound)} ${Math.floor(bound) === 1 ? "mistake" : "mistakes"}`);
-      if (certificate.separator.length === 1) fact("u", vector(certificate.separator[0].slice(Number(!bias)), 3));
+      // Weights that change no score by a thousandth of the margin are written as 0.
+      const furthest = (/** @type {number} */ j) => j ? this.lab.data.X.reduce((most, x) => Math.max(most, Math.abs(x[j - 1])), 0) : 1;
+      const u = certificate.separator[0].map((value, j) => Math.abs(value) * furthest(j) < 0.001 * low ? 0 : value);
+      if (certificate.separator.length === 1) fact("u", vector(u.slice(Number(!bias)), 3));
     } else if (certificate.combination) {
-      const what = {hulls: "give one point in the convex hulls of both classes", origin: "add y·x up to exactly 0"}[certificate.common?.kind] ?? "add up to exactly 0";
-      fact("proof", `${certificate.combination.length} points, weighted, ${what}`);
+      const points = count(certificate.combination.length, "point");
+      fact("proof", {
+        hulls: `${points}, weighted, give one point in the convex hulls of both classes`,
+        origin: `${points} with weights λ > 0, here ${vector(certificate.combination.map(([, share]) => share), 3)}: Σ λ·y·x is exactly 0, so no w has y <w, x> > 0 for all`,
+      }[certificate.common?.kind] ?? `${points}, weighted, add up to exactly 0`);
     }
     this.body.replaceChildren(
       h("p", {class: `verdict ${certificate.status}`}, h("span", {class: "mark", "aria-hidden": "true"}, mark), h("strong", {}, title), ` ${said}`),

@@ -64,13 +64,25 @@ export function palette(classes) {
 
 export class History {
   constructor() {
+    this.held = false; // whether a slider is held, whose changes are one entry
     this.past = [];
     this.future = [];
   }
 
-  // Entries of the same name within a second of each other are one.
+  hold() {
+    this.held = true;
+    this.name = "";
+  }
+
+  // The last change of a slider may arrive a moment after its release.
+  release() {
+    this.held = false;
+    this.when = performance.now();
+  }
+
+  // Entries of the same name within a second of each other, or while a slider is held, are one.
   remember(entry, name = "") {
-    const now = performance.now(), again = name && name === this.name && now - this.when < 1000;
+    const now = performance.now(), again = name && name === this.name && (this.held || now - this.when < 1000);
     this.name = name;
     this.when = now;
     this.future = [];

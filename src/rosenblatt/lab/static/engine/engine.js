@@ -35,7 +35,7 @@ export function makeEngine(described) {
     if (new Set(y.map(one => typeof one)).size > 1) throw new Error("All labels must be words, or all whole numbers; got both. Choose another label column.");
     if (new Set(y).size > limits.classes) throw new Error(`There may be at most ${limits.classes} classes; got ${new Set(y).size}. Choose another label column.`);
     const learner = catalogue.learners.find((/** @type {Body} */ one) => one.name === algorithm);
-    if (!learner) throw new Error(`\`algorithm\` of trace must be the name of a learner; got ${python(algorithm)}. Choose one from the list.`);
+    if (!learner) throw new Error(`The learner must be one of the list; got ${python(algorithm)}. Choose another one.`);
     const given = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined)), full = check(learner, given);
     const passes = full.max_iter;
     if (passes * X.length > limits.visits) {

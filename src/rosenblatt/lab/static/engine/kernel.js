@@ -1,12 +1,10 @@
 // A kernel run: coefficients of examples instead of weights of features.
 
-import {dot, topRival} from "./learners.js";
+import {NOT_FINITE, dot, topRival} from "./learners.js";
 import {visits} from "./random.js";
 
 /** @typedef {import("./trace.js").Trace} Trace */
 /** @typedef {import("./trace.js").Step} Step */
-
-const LARGEST_SET = 2000;
 
 /** The scale of a kernel as a number. @param {import("./learners.js").Parameters} parameters @param {number} width */
 export const gammaOf = (parameters, width) => parameters.gamma ?? (["rbf", "sigmoid"].includes(parameters.kernel) ? 1 / width : 1);
@@ -57,12 +55,9 @@ function correction(scores, truth, scheme, onZero) {
 /** @param {number[][]} points @param {any[]} y @param {any[]} classes @param {import("./learners.js").Parameters} parameters @param {import("./trace.js").Sample} sample @returns {Trace} */
 export function traceKernel(points, y, classes, parameters, sample) {
   const n = points.length, {multiclass, on_zero: onZero} = parameters;
-  if (n > LARGEST_SET) throw new Error(`A trace of a kernel run can have ${LARGEST_SET.toLocaleString("en")} examples at most, because every step shows the coefficient of each; got ${n.toLocaleString("en")}. Trace a part of them.`);
-  if (classes.length < 2) throw new Error(`The labels of a kernel run must hold at least 2 classes; got 1 class, ${JSON.stringify(classes[0])}. Add points of another class.`);
-  if (onZero === "keep") throw new Error('`on_zero` of KernelPerceptron must be "update" or "positive" to start from zero weights; got "keep", with which a score of 0 is never a mistake and nothing would ever be learned. Use on_zero="update".');
   const X = points.map(x => Float64Array.from(x)), codes = y.map(one => classes.indexOf(one)), kernel = kernelOf(parameters, X[0].length);
   const gram = X.map(a => X.map(b => kernel(a, b)));
-  if (!gram.every(row => row.every(Number.isFinite))) throw new Error("The kernel values of KernelPerceptron must be finite numbers; got NaN or infinity. Use smaller points, or a lower degree or gamma.");
+  if (!gram.every(row => row.every(Number.isFinite))) throw new Error(NOT_FINITE);
   const columns = classes.length > 2 ? classes.length : 1;
   const dual = Array.from({length: columns}, () => Array(n).fill(0)), scores = dual.map(row => [...row]);
   const order = visits(parameters.shuffle, parameters.random_state ?? 0, n);

@@ -7,6 +7,8 @@ import {RandomState} from "./random.js";
 /** @typedef {Record<string, any>} Parameters */
 /** @typedef {{moved: boolean, mistake: boolean, scores: number[], moves: number[] | null, reached: boolean}} Outcome */
 
+export const NOT_FINITE = "The numbers of the run must be finite; they became too large. Use smaller points or smaller steps.";
+
 const TINY = 5e-324, SMALL = 1e-10, LARGE = 1e4;
 
 // ---------------------------------------------------------------- sums in a fixed order
@@ -288,7 +290,7 @@ export class Model {
   learn(i) {
     const {X, codes} = this.examples, x = X[i], truth = codes[i];
     const outcome = this.committee ? this.learnCommittee(x, truth) : this.count === 1 ? this.learnTwo(x, truth) : this.learnMany(x, truth);
-    if (!outcome.scores.every(Number.isFinite)) throw new Error("The scores of the run are no longer finite numbers. Use smaller points or smaller steps.");
+    if (!outcome.scores.every(Number.isFinite)) throw new Error(NOT_FINITE);
     if (outcome.mistake) this.mistakes++;
     this.age++;
     if (outcome.moved) { this.updates++; this.run = 0; } else outcome.reached = ++this.run === this.goal;

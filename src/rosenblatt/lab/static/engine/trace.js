@@ -5,7 +5,7 @@ import {wholeRows} from "./exact.js";
 import {traceKernel} from "./kernel.js";
 import {Model, dot, inRow} from "./learners.js";
 import {visits} from "./random.js";
-import {halfEven} from "./text.js";
+import {halfEven, python} from "./text.js";
 
 /** @typedef {import("./learners.js").Vector} Vector */
 /** @typedef {import("./learners.js").Parameters} Parameters */
@@ -55,7 +55,13 @@ import {halfEven} from "./text.js";
 
 const MISTAKE_DRIVEN = ["perceptron", "averaged", "voted", "pocket", "margin"];
 export const LARGEST_SEARCH = 200_000;
-const FREE_ROWS = 100_000, FINEST = 1024;
+const FREE_ROWS = 100_000, FINEST = 1024, LARGEST_SET = 2000;
+
+const STANDSTILL = "“a score of 0” must be another choice than “no mistake” for initial weights of 0, because then every score is 0 and nothing is ever learned. Choose “a mistake”, or give an initial w if the learner has one.";
+/** @param {any} label */
+const oneClass = label => `There must be points of at least 2 classes; got 1 class, ${python(label)}. Add points of another class.`;
+/** @param {any} init */
+const fixedStart = init => `“initial w” must be empty for this learner, whose initial weights are fixed; got ${python(init)}. Leave it empty.`;
 
 // Keeps at most `limit` steps of a run of unknown length: the first, the last, and mistakes spread over those in between.
 export class Sample {
@@ -113,33 +119,38 @@ let kept = null;
 
 /** @param {number[][]} X @param {any[]} y @param {boolean} bias */
 export function certificateOf(X, y, bias) {
-  if (!kept || kept.X !== X || kept.y !== y || kept.bias !== bias) kept = {X, y, bias, certificate: certify(X, y, bias)};
+  const again = kept && kept.bias === bias && kept.y.length === y.length && y.every((one, k) => one === kept?.y[k]) && same(X, kept.X);
+  if (!kept || !again) kept = {X, y, bias, certificate: certify(X, y, bias)};
   return kept.certificate;
 }
 
 /** @param {number[][]} a @param {number[][]} b */
 const inner = (a, b) => { let sum = 0; a.forEach((row, k) => row.forEach((value, j) => { sum += value * b[k][j]; })); return sum; };
 /** @param {number[][]} a @param {number[][]} b */
-const same = (a, b) => a.every((row, k) => row.every((value, j) => value === b[k][j]));
+const same = (a, b) => a.every((row, k) => row.length === b[k].length && row.every((value, j) => value === b[k][j]));
 
 /** @param {number[][]} X @param {any[]} y @param {string} algorithm @param {Parameters} parameters @param {any[] | null} known @param {number} limit @returns {Trace} */
 export function trace(X, y, algorithm, parameters, known, limit) {
   const present = ordered(y);
   if (algorithm === "kernel") {
     if (known) throw new Error("A kernel run takes the classes from the points, so that each class must have a point. Add points of the missing class, or choose another learner.");
+    if (X.length > LARGEST_SET) throw new Error(`A kernel run may have at most ${LARGEST_SET.toLocaleString("en")} points, because every step shows the coefficient of each; got ${X.length.toLocaleString("en")}. Use fewer points.`);
+    if (present.length < 2) throw new Error(oneClass(present[0]));
+    if (parameters.init) throw new Error(fixedStart(parameters.init));
+    if (parameters.on_zero === "keep") throw new Error(STANDSTILL);
     return traceKernel(X, y, present, parameters, new Sample(limit));
   }
   const missing = known ? known.some(one => !present.includes(one)) : false;
   let classes = known ? ordered([...known, ...y]) : present;
   if (classes.length === 1 && (classes[0] === 1 || classes[0] === -1)) classes = [-1, 1];
-  if (classes.length < 2) throw new Error(`There must be points of at least 2 classes; got 1 class, ${JSON.stringify(classes[0])}. Add points of another class.`);
-  if (algorithm === "parallel" && classes.length > 2) throw new Error(`ParallelPerceptron supports 2 classes; got ${classes.length}. Choose another learner, or remove points of the other classes.`);
+  if (classes.length < 2) throw new Error(oneClass(classes[0]));
+  if (algorithm === "parallel" && classes.length > 2) throw new Error(`A committee of perceptrons learns 2 classes; got ${classes.length}. Choose another learner, or remove the points of the other classes.`);
   const bias = parameters.fit_intercept, count = classes.length > 2 ? classes.length : 1;
   const rows = X.map(x => Float64Array.from(x)), codes = y.map(one => classes.indexOf(one));
   const init = checkedInit(parameters.init, X[0].length, count, bias, algorithm, parameters);
   const model = new Model(algorithm, parameters, {X: rows, codes, classes: classes.length, bias}, init);
   if (parameters.on_zero === "keep" && model.target <= 0 && !model.weights().some(row => row.some(Boolean))) {
-    throw new Error('on_zero="keep" needs starting weights other than 0, because from 0 every score is 0 and none of them counts as a mistake; got none. Give an initial w, or let a score of 0 be a mistake.');
+    throw new Error(STANDSTILL);
   }
   const proved = MISTAKE_DRIVEN.includes(algorithm) && !missing && (count === 1 || ["max", "uniform", "proportional"].includes(parameters.multiclass))
     && X.length * X[0].length <= LARGEST_SEARCH ? certificateOf(X, y, bias) : null;
@@ -161,15 +172,16 @@ export function trace(X, y, algorithm, parameters, known, limit) {
 /** @param {any} init @param {number} width @param {number} count @param {boolean} bias @param {string} algorithm @param {Parameters} parameters @returns {number[][] | null} */
 function checkedInit(init, width, count, bias, algorithm, parameters) {
   if (init === null || init === undefined) return null;
-  if (algorithm === "parallel") throw new Error("The starting weights of ParallelPerceptron are random. Leave the initial w out, and choose another seed instead.");
+  if (algorithm === "parallel") throw new Error(fixedStart(init));
   const rows = Array.isArray(init) && Array.isArray(init[0]) ? init : [init], size = width + Number(bias);
   const fine = rows.length === count && rows.every(row => Array.isArray(row) && row.length === size && row.every(Number.isFinite));
   if (!fine) {
     const shape = count === 1 ? `${size} numbers` : `${count} rows of ${size} numbers, one for each class`;
-    throw new Error(`\`init\` of trace must hold ${shape}${bias ? ", the bias first" : ""}; got ${JSON.stringify(init)}. Leave it out to start from 0.`);
+    throw new Error(`“initial w” must have ${shape}${bias ? ", the bias first" : ""}; got ${python(init)}. Leave it empty for the usual start.`);
   }
-  if (algorithm === "winnow" && !parameters.balanced && rows.flat().some(value => value <= 0)) {
-    throw new Error("The starting weights of a rule that learns logarithms must be greater than 0; got a value of at most 0. Leave them out to start from 1, or learn with balanced=True.");
+  const least = Math.min(...rows.flat());
+  if (algorithm === "winnow" && !parameters.balanced && least <= 0) {
+    throw new Error(`“initial w” of Winnow must have numbers greater than 0; got ${python(least)}. Leave it empty to start from 1, or switch “balanced” on.`);
   }
   return rows;
 }
