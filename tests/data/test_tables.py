@@ -124,7 +124,7 @@ def test_labels_are_found(tmp_path, text, label, expected):
         ("v1,v2\nham,hello\nspam,bye\nham,so long\nspam,farewell\n", ["v1"]),
         ("ham,hello\nspam,bye\nham,so long\nspam,farewell\n", ["0"]),
         ("text,label\nhello,ham\nbye,spam\n", ["text"]),
-        (",a,y\n0,3,u\n1,4,v\n", ["0", "a"]),
+        (",a,y\n0.5,3,u\n1.5,4,v\n", ["0", "a"]),
     ],
 )
 def test_headers_are_found(tmp_path, text, names):
