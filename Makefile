@@ -49,13 +49,17 @@ test: $(VENV)/.dev  ## all tests; as root on Debian, installs Chromium, Node and
 	@$(BIN)/python -m rosenblatt.aot || true
 	@$(BIN)/pytest $(PROCESSES) -n 3 $(ARGS)
 
-minimums: pyproject.toml tools/minimums.py  ## the tests of the library with the oldest version of every dependency
+# River comes last, because it needs newer versions of other packages.
+minimums: pyproject.toml tools/minimums.py  ## tests of every part with the oldest version of every dependency
 	@test -n "$(PYTHON)" && $(PYTHON) -m venv --clear .minimums
-	@$(PYTHON) tools/minimums.py rules onnx > .minimums/constraints.txt
+	@$(PYTHON) tools/minimums.py dev > .minimums/constraints.txt
 	@.minimums/bin/python -m pip --disable-pip-version-check --quiet --quiet install --constraint .minimums/constraints.txt \
-		--editable '.[rules,onnx]' 'hypothesis>=6.100' 'pytest>=8.3' 'pandas==2.2.2' 'polars==1.0.0'
-	@.minimums/bin/python -m pytest -o addopts= -q $(or $(ARGS),tests/test_drop_in.py tests/test_one_vs_rest.py \
-		tests/test_every_learner.py tests/test_labels.py tests/test_rules.py tests/test_rows.py tests/theory)
+		--editable '.[all]' hypothesis onnxruntime pandas polars pytest
+	@.minimums/bin/python -m pytest -o addopts= --import-mode=importlib -q $(or $(ARGS),$(MINIMUMS))
+	@.minimums/bin/python -m pip --disable-pip-version-check --quiet --quiet install $$(grep river .minimums/constraints.txt)
+	@.minimums/bin/python -m pytest -o addopts= --import-mode=importlib -q tests/test_river.py
+
+MINIMUMS = @TESTS@
 
 fast: $(VENV)/.dev  ## the quick tests, with a tenth of the random examples, in under a minute
 	@ROSENBLATT_TESTS=fast $(BIN)/pytest $(PROCESSES) -n 2 -m "not slow" $(ARGS)

@@ -125,6 +125,7 @@ def test_labels_are_found(tmp_path, text, label, expected):
         ("ham,hello\nspam,bye\nham,so long\nspam,farewell\n", ["0"]),
         ("text,label\nhello,ham\nbye,spam\n", ["text"]),
         (",a,y\n0,3,u\n1,4,v\n", ["a"]),
+        (",a,y\n0.5,3,u\n1.5,4,v\n", ["0", "a"]),
     ],
 )
 def test_headers_are_found(tmp_path, text, names):

@@ -54,6 +54,8 @@ def _as_arrow(X: Any) -> Any:
 
     if hasattr(X, "__arrow_c_stream__"):
         return pa.table(X)
+    if hasattr(X, "to_arrow"):  # older versions of polars
+        return X.to_arrow()
     return pa.Table.from_pandas(X, preserve_index=False)
 
 

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -106,9 +107,9 @@ def _check_digest(name: str, metadata: dict[str, str], tensors: Tensors) -> None
 
 
 def _as_os_error(error: Exception, path: str) -> OSError:
-    """Convert an error of safetensors, which has only a text: "I/O error: No space left on device (os error 28)"."""
-    text = str(error)
-    number = int(text.rpartition("os error ")[2].split(")")[0]) if "os error " in text else errno.EIO
+    """Convert an error of safetensors, which has only a text with "(os error 28)", or in older versions "code: 28"."""
+    found = re.search(r"(?:os error|code:) (\d+)", str(error))
+    number = int(found[1]) if found else errno.EIO
     return OSError(number, os.strerror(number), path)
 
 
