@@ -236,12 +236,13 @@ class Postgres:
 class Connection(asyncio.Protocol):
     """A keep-alive connection that sends one request at a time and stores the answer; a hundred times cheaper than urllib."""
 
-    def __init__(self):
+    def __init__(self, token=None):
         self.buffer, self.waiting = b"", None
+        self.headers = f"Authorization: Bearer {token}\r\n".encode() if token else b""
 
     @classmethod
-    async def open(cls, port):
-        _, self = await asyncio.get_running_loop().create_connection(cls, "127.0.0.1", port)
+    async def open(cls, port, token=None):
+        _, self = await asyncio.get_running_loop().create_connection(lambda: cls(token), "127.0.0.1", port)
         return self
 
     def connection_made(self, transport):
@@ -268,8 +269,8 @@ class Connection(asyncio.Protocol):
             raise ConnectionResetError("the connection was lost")
         self.waiting = asyncio.get_running_loop().create_future()
         self.transport.write(
-            b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
-            % (path, kind, len(body), body)
+            b"POST %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
+            % (path, self.headers, kind, len(body), body)
         )
         return await self.waiting
 
