@@ -23,7 +23,8 @@ from tests.forked import Forked
 
 SOURCE = Path(rosenblatt.__file__).parent.parent
 FORK = False
-"""Whether services are forked from a process with all imports. The tests set this; the benchmarks measure real starts."""
+"""Whether services are forked from a process with all imports. The tests and the kills of the benchmarks set
+this; the other benchmarks measure real starts."""
 
 
 def free_port():
