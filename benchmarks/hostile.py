@@ -107,7 +107,7 @@ class Hostile:
         self._count(status)
 
     async def _padded(self) -> None:
-        """Predictions of 7 MB that are never revealed, on several models: first as fast as possible, then one every 4 seconds."""
+        """A prediction of 7 MB every two seconds, on several models; none is revealed."""
         for number in range(1_000_000):
             with contextlib.suppress(OSError, ValueError):
                 connection = await Connection.open(self.port, self.token)
@@ -117,7 +117,7 @@ class Hostile:
                 connection.close()
             if not self._left(1.0):
                 return
-            await asyncio.sleep(self._left(0.05 if number < 70 else 4.0))
+            await asyncio.sleep(self._left(2.0))
 
     async def _streamed(self) -> None:
         """40 examples of 7 MB in the log, for those who read the stream of events from its beginning."""
@@ -129,7 +129,7 @@ class Hostile:
                     connection = await Connection.open(self.port, self.token)
                     await self._post(connection, b"streamed/learn", body, b"application/json")
                     connection.close()
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(self._left(1.0))
 
     async def _flood(self, model: str) -> None:
         """New labels for a model with 200,000 features; every minute it is cleared and begins again."""
