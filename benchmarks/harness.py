@@ -69,7 +69,7 @@ class Options:
 
 @dataclasses.dataclass
 class Row:
-    """One comparison, or only a `note` in its place."""
+    """One comparison, one number of ours without a peer, or only a `note` in its place."""
 
     what: str
     ours: str = ""
@@ -239,17 +239,14 @@ def _cells(row: Row) -> tuple[str, ...]:
     if row.ours_score is not None and row.peer_score is not None:
         notes.append(f"test accuracy {row.ours_score:.4f} and {row.peer_score:.4f}")
     what = f"{row.what}\n[dim]{'; '.join(notes)}[/dim]" if notes else row.what
-    if row.ratio is None or row.quartiles is None:
-        return what, "", "", "", "", "", "-"
-    sign = "≥" if row.kind == FASTER else "≤"
-    low, high = row.quartiles
+    low, high = row.quartiles or (None, None)
     return (
         what,
         f"{amount(row.ours_median, row.unit)}\n[dim]{row.ours}[/dim]",
-        f"{amount(row.peer_median, row.unit)}\n[dim]{row.peer}[/dim]",
-        f"{row.ratio:.3g}×\n[dim]{low:.3g} … {high:.3g}[/dim]",
+        "" if row.peer_median is None else f"{amount(row.peer_median, row.unit)}\n[dim]{row.peer}[/dim]",
+        "" if row.ratio is None else f"{row.ratio:.3g}×\n[dim]{low:.3g} … {high:.3g}[/dim]",
         "" if row.cpu_ratio is None else f"{row.cpu_ratio:.3g}×",
-        "" if row.bar is None else f"{sign} {row.bar:g} {row.bar_unit}",
+        "" if row.bar is None else f"{'≥' if row.kind == FASTER else '≤'} {row.bar:,.10g} {row.bar_unit}",
         {True: "[green]yes[/green]", False: "[red]NO[/red]", None: "-"}[row.met],
     )
 
@@ -260,4 +257,4 @@ def amount(value: float | None, unit: str) -> str:
         return ""
     if unit == "s":
         return f"{value:.3f} s" if value >= 1 else f"{value * 1e3:.1f} ms"
-    return f"{value:.4g} {unit}"
+    return f"{value:,.0f} {unit}" if abs(value) >= 1e4 else f"{value:.4g} {unit}"

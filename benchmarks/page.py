@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ TITLES = {
     "scaling": "On a Dask cluster",
     "sequences": "Taggers of sequences",
     "lab": "The lab in a browser",
+    "service": "The service",
 }
 EDGE = 0.05
 """Ratios this close to 1 count as equal."""
@@ -64,14 +65,11 @@ def make() -> str:
     """The whole page."""
     kinds = machines.kept(RESULTS)
     parts = [HEAD, *_balances(kinds)]
-    names = dict.fromkeys([*TITLES, *(name for files in kinds.values() for name in files if name != "service")])
+    names = dict.fromkeys([*TITLES, *(name for files in kinds.values() for name in files)])
     for name in names:
         sets = {kind: files[name] for kind, files in kinds.items() if name in files}
         if sets:
             parts.append("\n".join(_group(name, sets)))
-    served = {kind: files["service"] for kind, files in kinds.items() if "service" in files}
-    if served:
-        parts.append("\n".join(_service(served)))
     for name, section in (("libol", _libol), ("freund_schapire", _freund_schapire)):
         path = RESULTS / f"{name}.json"
         if path.exists():
@@ -92,14 +90,14 @@ def _balances(kinds: dict[str, Sets]) -> Iterator[str]:
     yield "## Wins and losses\n"
     for kind, files in kinds.items():
         yield f"### {kind}\n"
-        yield _balance(row for name, group in files.items() if name != "service" for row in group["rows"])
+        yield _balance(row for group in files.values() for row in group["rows"])
     yield REMARKS
 
 
 def _balance(every: Iterable[dict[str, Any]]) -> str:
     """The numbers of rows where we are faster or slower, and every row where a peer is better or a bar is missed."""
-    rows = [row for row in every if row["ratio"] is not None]
-    timed = [row for row in rows if row["unit"].startswith("s") and _is_foreign(row)]
+    rows = list(every)
+    timed = [row for row in rows if row["ratio"] is not None and row["unit"].startswith("s") and _is_foreign(row)]
     speeds = [_speed(row) for row in timed]
     ahead, behind = sum(speed > 1 + EDGE for speed in speeds), sum(speed < 1 - EDGE for speed in speeds)
     judged = [row for row in rows if row["met"] is not None]
@@ -119,7 +117,9 @@ def _balance(every: Iterable[dict[str, Any]]) -> str:
             f"{row['what']}: {row['peer']} {row['peer_score']:.4f}, {row['ours']} {row['ours_score']:.4f}" for row in worse
         )),
         *_listed("Missed goals", (
-            f"{row['what']}, {row['ours']} compared with {row['peer']}: {_reached(row)}, goal {_bar(row)}" for row in missed
+            ", ".join(filter(None, (row["what"], _compared(row))))
+            + (f": {row['note']}" if row["bar"] is None else f": {_reached(row)}, goal {_bar(row)}")
+            for row in missed
         )),
         "",
     ])  # fmt: skip
@@ -139,6 +139,10 @@ def _is_foreign(row: dict[str, Any]) -> bool:
 def _speed(row: dict[str, Any]) -> float:
     """How many times as fast we are."""
     return float(row["ratio"] if row["kind"] == FASTER else 1 / row["ratio"])
+
+
+def _compared(row: dict[str, Any]) -> str:
+    return f"{row['ours']} compared with {row['peer']}" if row["peer"] else str(row["ours"])
 
 
 def _reached(row: dict[str, Any]) -> str:
@@ -163,7 +167,8 @@ def _group(name: str, sets: Sets) -> Iterator[str]:
         yield f"### {benchmark}\n"
         yield from (f"{about}\n" for about in dict.fromkeys(_abouts(benchmark, sets)))
         measured = [
-            {kind: row for kind, row in of_kinds.items() if row["ratio"] is not None} for of_kinds in rows.values()
+            {kind: row for kind, row in of_kinds.items() if row["ours_median"] is not None}
+            for of_kinds in rows.values()
         ]
         if any(measured):
             yield from _table([of_kinds for of_kinds in measured if of_kinds])
@@ -172,11 +177,15 @@ def _group(name: str, sets: Sets) -> Iterator[str]:
             f"- {row['what']}: {row['note']} ({kind})"
             for of_kinds in rows.values()
             for kind, row in of_kinds.items()
-            if row["ratio"] is None
+            if not _is_measured(row)
         ]
         if notes:
             yield from notes
             yield ""
+
+
+def _is_measured(row: dict[str, Any]) -> bool:
+    return row["ratio"] is not None or row["ours_median"] is not None
 
 
 def _abouts(benchmark: str, sets: Sets) -> Iterator[str]:
@@ -193,19 +202,22 @@ def _table(rows: list[Sets]) -> Iterator[str]:
     yield "|" + "---|" * len(head)
     for of_kinds in rows:
         any_row = next(iter(of_kinds.values()))
-        cells = [any_row["what"], f"{any_row['ours']}<br>{any_row['peer']}"]
+        cells = [any_row["what"], "<br>".join(filter(None, (any_row["ours"], any_row["peer"])))]
         cells += [_cell(of_kinds[kind]) if kind in of_kinds else "not measured" for kind in kinds]
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _cell(row: dict[str, Any]) -> str:
     """What one kind of machine measured."""
-    low, high = row["quartiles"]
-    meaning = "as fast" if row["kind"] == FASTER else "of the peer's"
-    lines = [
-        f"**{row['ratio']:.3g}×** ({low:.3g} … {high:.3g}) {meaning}",
-        f"{amount(row['ours_median'], row['unit'])} and {amount(row['peer_median'], row['unit'])}",
-    ]
+    lines = [f"**{amount(row['ours_median'], row['unit'])}**"]
+    if row["ratio"] is not None:
+        low, high = row["quartiles"]
+        meaning = "as fast" if row["kind"] == FASTER else "of the peer's"
+        lines = [
+            f"**{row['ratio']:.3g}×** ({low:.3g} … {high:.3g}) {meaning}",
+        ]
+        if row["ours_median"] is not None:
+            lines.append(f"{amount(row['ours_median'], row['unit'])} and {amount(row['peer_median'], row['unit'])}")
     if row["cpu_ratio"] is not None:
         lines.append(f"{row['cpu_ratio']:.3g}× by processor time")
     if row.get("ours_score") is not None:
@@ -218,7 +230,7 @@ def _cell(row: dict[str, Any]) -> str:
 
 
 def _bar(row: dict[str, Any]) -> str:
-    return f"{'≥' if row['kind'] == FASTER else '≤'} {row['bar']:g} {row['bar_unit']}"
+    return f"{'≥' if row['kind'] == FASTER else '≤'} {row['bar']:,.10g} {row['bar_unit']}"
 
 
 def _setting(kept: dict[str, Any], kind: str = "") -> Iterator[str]:
@@ -255,46 +267,6 @@ def _libol(kept: dict[str, Any]) -> Iterator[str]:
         cells = [f"**{rate:.4f}**" if rate == min(rates) else f"{rate:.4f}" for rate in rates]
         yield f"| {row['data']} | {row['ours']['name']} | {' | '.join(cells)} |"
     yield ""
-
-
-def _service(sets: Sets) -> Iterator[str]:
-    yield "## The service\n"
-    yield "Load generator and service run on the same machine; every answer is sent after its event is on disk.\n"
-    yield "| command | " + " | ".join(sets) + " | goal |"
-    yield "|---|" + "---|" * len(sets) + "---|"
-    for name in dict.fromkeys(name for kept in sets.values() for name in kept):
-        command = next(kept[name]["command"] for kept in sets.values() if name in kept)
-        measured, goal = _SERVED[name.partition(",")[0]]
-        cells = [measured(kept[name]["result"]) if name in kept else "not measured" for kept in sets.values()]
-        yield f"| `{command}` | {' | '.join(cells)} | {goal} |"
-    yield ""
-
-
-def _endurance(result: dict[str, Any]) -> str:
-    memory = ", ".join(f"{megabytes}" for _, megabytes in result["events_and_megabytes"])
-    return (
-        f"{result['events']:,} events of single pairs: {memory} MB after each tenth; ready again after kill -9 in "
-        f"{', '.join(map(str, result['seconds_to_ready']))} s"
-    )
-
-
-_SERVED: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
-    "pairs": (
-        lambda r: (
-            f"{r['pairs_per_second']:,} pairs of predict and reveal per second, p50 {r['p50_ms']} ms, p99 {r['p99_ms']} ms"
-        ),
-        "SQLite: ≥ 2,000, p99 ≤ 25 ms",
-    ),
-    "batches": (lambda r: f"{r['examples_per_second']:,} examples per second, as JSON lines", "SQLite: ≥ 100,000"),
-    "kill": (
-        lambda r: (
-            f"{r['kills']} times kill -9: all {r['confirmed']:,} confirmed examples are in the log, weights equal bit for bit"
-        ),
-        "200 times without a loss",
-    ),
-    "endurance": (_endurance, "memory flat; ≤ 3 s for a million events"),
-}
-"""How each measurement is shown, and its goal."""
 
 
 def _freund_schapire(kept: dict[str, Any]) -> Iterator[str]:

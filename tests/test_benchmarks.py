@@ -53,7 +53,31 @@ def test_losses_are_in_the_summary_and_in_their_sections(kept):
 
 
 def test_a_library_that_is_not_installed_is_named(kept):
-    assert "- Weka: Weka was not found" in kept(what="Weka", ratio=None, note="Weka was not found")
+    assert "- Weka: Weka was not found" in kept(what="Weka", ratio=None, ours_median=None, note="Weka was not found")
+
+
+def test_a_number_without_a_peer_is_shown_with_its_goal(kept):
+    facts = {"ratio": None, "quartiles": None, "cpu_ratio": None, "peer": "", "peer_median": None, "ours": "pairs"}
+    facts |= {"ours_score": None, "peer_score": None, "unit": "pairs/s", "bar_unit": "pairs/s", "bar": 2000.0}
+    made = kept(**facts, ours_median=2440.0, met=True)
+    assert "**2440 pairs/s**<br>goal ≥ 2,000 pairs/s: met" in made
+    assert "Of our 1 goals 1 are met" in made
+    missed = kept(**{**facts, "bar": 100_000.0}, ours_median=25_060.4, met=False)
+    assert losses(missed, "Missed goals") == "- a race, pairs: 25,060 pairs/s, goal ≥ 100,000 pairs/s"
+
+
+def test_a_benchmark_of_the_service_that_breaks_off_has_missed_its_goal(kept):
+    from benchmarks import __main__ as command
+
+    def breaks():
+        raise OSError("nobody answers")
+        yield
+
+    assert [row.met for row in command._whatever_comes("service-rates", breaks())] == [False]
+    assert [row.met for row in command._whatever_comes("weka", breaks())] == [None]
+    facts = {"ratio": None, "ours_median": None, "bar": None, "met": False, "ours": "", "peer": ""}
+    missed = kept(**facts, note="broke off: nobody answers")
+    assert losses(missed, "Missed goals") == "- a race: broke off: nobody answers"
 
 
 def test_kinds_of_machines_are_side_by_side(kept):

@@ -1,46 +1,80 @@
-"""Kill the service repeatedly under load, then check that nothing that it had confirmed is missing."""
+"""Kill the service repeatedly under load, then check that nothing that it had confirmed is missing.
 
+    python -m tests.serve.crashes sqlite|postgresql [--times 50] [--seed 0]
+
+kills processes at random moments for all learners that the service offers at once, and prints counts as JSON.
+"""
+
+import argparse
 import asyncio
-import contextlib
+import itertools
 import json
 import random
+import tempfile
+import threading
 import time
+from pathlib import Path
 
 import orjson
 
+from rosenblatt.learners import names
 from rosenblatt.serve.audit import differing
 from rosenblatt.serve.events import Limits
+from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.snapshots import read_model
 from rosenblatt.serve.store import Store
-from tests.serve.processes import Connection, Server
+from tests.serve import processes
+from tests.serve.processes import Connection, Postgres, Server
 
 MODEL = "crash"
+SENTENCES = "sequence-perceptron"
+OPTIONS = ("--snapshot-every", 300)
+
+
+def offered():
+    """Every learner for rows that the service offers, with settings that reach its special cases."""
+    for name in names():
+        try:
+            Served(1, "m", name, {}, 0.0)
+        except Refused:
+            continue
+        yield name, {}
+    yield "winnow", {"balanced": True, "eta": 2.0}
+    yield "winnow", {"eta": 3.0, "multiclass": "uniform"}
+    yield "arow", {"covariance": "full"}
+
+
+EVERY = [*offered(), (SENTENCES, {}), (SENTENCES, {"rule": "arow"})]
+"""Every learner that the service offers."""
 
 
 class Load:
-    """Clients that predict, reveal and learn, record the confirmed requests, and repeat the others."""
+    """Clients of one model that predict, reveal and learn, record the confirmed requests, and repeat the others."""
 
-    def __init__(self, seed=0, labels=("spam", "ham", "work")):
-        self.labels = labels
+    def __init__(self, seed=0, algorithm="perceptron", parameters=None, model=MODEL):
+        self.model, self.settings = model, {"algorithm": algorithm, "parameters": parameters or {}}
+        self.labels = ("spam", "ham") if algorithm == "parallel-perceptron" else ("spam", "ham", "work")
         self.random, self.number = random.Random(seed), 0
         self.predicted, self.revealed, self.learned = {}, {}, {}
+        self.truth = {}  # labels of predictions
         self.unsure = []  # requests without an answer, to be repeated
         self.waiting = []
         self.requests = self.refused = 0
         self.ended = False
 
-    def _features(self):
+    def _example(self):
         rng = self.random
-        return {
+        if self.settings["algorithm"] == SENTENCES:
+            words = [rng.choice("uvwxyz") + str(rng.randrange(30)) for _ in range(rng.randint(1, 8))]
+            return words, [{"u": "NOUN", "v": "VERB", "w": "DET"}.get(word[0], f"X{word[-1]}") for word in words]
+        features = {
             "a": round(rng.gauss(0, 1), 3),
             "b": rng.uniform(-1, 1),
             "sender": rng.choice("xyz"),
             "words": [f"w{rng.randrange(40)}" for _ in range(4)],
         }
-
-    def _label(self):
-        return self.random.choice(self.labels)
+        return features, rng.choice(self.labels)
 
     def next(self):
         """The next request: kind and JSON objects."""
@@ -49,16 +83,17 @@ class Load:
         self.number += 1
         choice = self.random.random()
         if choice < 0.4 and self.waiting:
-            return "reveal", [
-                {"id": self.waiting.pop(self.random.randrange(len(self.waiting))), "label": self._label()}
-            ]
-        if choice < 0.5:
-            return "learn", [
-                {"id": f"l{self.number}.{n}", "features": self._features(), "label": self._label()} for n in range(20)
-            ]
+            identity = self.waiting.pop(self.random.randrange(len(self.waiting)))
+            return "reveal", [{"id": identity, "label": self.truth.pop(identity)}]
         if choice < 0.6:
-            return "learn", [{"id": f"l{self.number}", "features": self._features(), "label": self._label()}]
-        return "predict", [{"id": f"p{self.number}", "features": self._features()}]
+            requests = []
+            for n in range(20 if choice < 0.5 else 1):
+                features, label = self._example()
+                requests.append({"id": f"l{self.number}.{n}", "features": features, "label": label})
+            return "learn", requests
+        features, label = self._example()
+        self.truth[f"p{self.number}"] = label
+        return "predict", [{"id": f"p{self.number}", "features": features}]
 
     def confirmed(self, kind, requests, answers):
         for request, answer in zip(requests, answers, strict=True):
@@ -74,7 +109,8 @@ class Load:
             else:
                 self.learned[request["id"]] = request["label"], answer["prediction"]
 
-    async def client(self, port, stop):
+    async def client(self, port, stop, leave=False, pause=0.0):
+        """Send requests on one connection until it is lost, or, with `leave`, until events are refused."""
         kind = requests = None
         try:
             connection = await Connection.open(port)
@@ -83,107 +119,160 @@ class Load:
                 lines = len(requests) > 1
                 body = "\n".join(map(json.dumps, requests)).encode()
                 media = b"application/x-ndjson" if lines else b"application/json"
-                status, answer = await connection.post(f"/v1/models/{MODEL}/{kind}".encode(), body, media)
+                status, answer = await connection.post(f"/v1/models/{self.model}/{kind}".encode(), body, media)
                 self.requests += 1
                 if status == 503:
                     self.refused += 1
                     self.unsure.append((kind, requests))
+                    kind = None
+                    if leave:
+                        break
                     await asyncio.sleep(0.02)
                     continue
                 assert status == 200, answer
                 self.confirmed(kind, requests, [orjson.loads(line) for line in answer.splitlines()])
                 kind = None
+                await asyncio.sleep(pause)
             connection.close()
         except OSError:
             if kind is not None:
                 self.unsure.append((kind, requests))
 
     async def run(self, port, seconds, clients=8):
+        """Clients of one process."""
         stop = time.monotonic() + seconds
         await asyncio.gather(*(self.client(port, stop) for _ in range(clients)))
 
+    async def follow(self, ports):
+        """A client of all processes, which uses the one that accepts events."""
+        for number in itertools.count():
+            if self.ended:
+                return
+            open_ports = ports()
+            if open_ports:
+                await self.client(open_ports[number % len(open_ports)], float("inf"), leave=True, pause=0.005)
+            await asyncio.sleep(0.05)
 
-def crash_loop(store, times, seed=0, algorithm="perceptron"):
-    """Kill the service this many times; raise an error if anything is lost, otherwise return counts."""
-    rng, load = random.Random(seed), load_for(algorithm, seed)
-    options = ("--snapshot-every", 300, "--log-level", "error")
-    kills = early = 0
-    with Server(store, *options[:2]) as server:
-        assert server.post(f"/v1/models/{MODEL}", {"algorithm": algorithm})[0] == 201
-        assert server.stop() == 0
-    while kills < times:
-        with Server(store, *options[:2], wait=None) as server:
-            if rng.random() < 0.1:  # while it starts
-                time.sleep(rng.uniform(0.0, 1.5))
+
+class Cluster:
+    """Processes on one store that are killed and started again.
+
+    Parameters
+    ----------
+    store : str
+        Address of the store.
+    count : int
+        Number of processes: the one that writes, and standbys.
+    database : Postgres or None
+        The database, if it is to be killed, too.
+    """
+
+    def __init__(self, store, count, database=None):
+        self.store, self.database = store, database
+        self.servers = [Server(store, *OPTIONS, wait=None) for _ in range(count)]
+
+    def ports(self):
+        return [server.port for server in self.servers if server.port]
+
+    def leader(self, seconds=60):
+        """Number of the process that accepts events; wait until there is one."""
+        until = time.monotonic() + seconds
+        while True:
+            for number, server in enumerate(self.servers):
+                if server.process.poll() is not None:
+                    server._reader.join(5)
+                    said = "".join(server.lines)
+                    if not (
+                        self.database and said.startswith("rosenblatt: the store")
+                    ):  # it began while there was none
+                        raise RuntimeError("a process ended by itself:\n" + said)
+                    self.kill(number)
+                elif server.port and server.state() == "ready":
+                    return number
+            assert time.monotonic() < until, f"no process accepts events: {[one.state() for one in self.servers]}"
+            time.sleep(0.005)
+
+    def kill(self, number):
+        """Kill a process with signal 9 and start another one in its place."""
+        self.servers[number].kill()
+        self.servers[number] = Server(self.store, *OPTIONS, wait=None)
+
+    def kill_all(self):
+        """Kill everything at nearly the same time, as a power failure does."""
+        for server in self.servers:
+            server.process.kill()
+        if self.database:
+            self.database.kill()
+            self.database.start()
+        for number in range(len(self.servers)):
+            self.kill(number)
+
+    def close(self):
+        for server in self.servers:
+            server.kill()
+
+
+def kills(store, times, learners=(("perceptron", {}),), *, count=2, database=None, seed=0):
+    """Kill processes this many times while all these learners work; raise an error if anything is lost, else return counts.
+
+    The moments are random: shortly after a process accepts events, or, every sixth time, at any time, so also while processes
+    start, read the log, or take over.
+    """
+    rng = random.Random(seed)
+    loads = [Load(seed, name, parameters, f"m{n}") for n, (name, parameters) in enumerate(learners)]
+    victims = [*(["leader"] * 2), *(["standby"] if count > 1 else []), *(["database"] if database else []), "all"]
+    killed, early, refused = dict.fromkeys(victims, 0), 0, []
+    cluster = Cluster(store, count, database)
+
+    async def work():
+        await asyncio.gather(*(load.follow(cluster.ports) for load in loads))
+
+    def worked():
+        try:
+            asyncio.run(work())
+        except BaseException as error:  # noqa: BLE001 - shown by the thread that kills
+            refused.append(error)
+
+    clients = threading.Thread(target=worked)
+    try:
+        first = cluster.servers[cluster.leader()]
+        for load in loads:
+            assert first.post(f"/v1/models/{load.model}", load.settings)[0] == 201
+        clients.start()
+        leader, order = 0, []
+        for _ in range(times):
+            if rng.random() < 1 / 6:
+                time.sleep(rng.uniform(0.0, 0.5))
                 early += 1
             else:
-                server.wait_for("ready")
-                killer = asyncio.new_event_loop()
-                with contextlib.closing(killer):
-                    killer.run_until_complete(_under_load(server, load, rng.uniform(0.02, 0.5)))
-            server.kill()
-        kills += 1
-    with Server(store, *options[:2]) as server:
-        asyncio.run(load.run(server.port, 0.5))
-        facts = server.get(f"/v1/models/{MODEL}")[1]
-        server.kill()
-    return {"kills": kills, "during_start": early, **audit(store, load), "accuracy": facts["accuracy"]}
-
-
-def load_for(algorithm, seed=0):
-    """Clients for this learner; some learn two classes only."""
-    return Load(seed, ("spam", "ham")) if algorithm == "parallel-perceptron" else Load(seed)
-
-
-def mixed_kills(store, times, database=None, seed=0, algorithm="perceptron"):
-    """Kill the leader, the standby or the database this many times under load; then check that nothing was lost."""
-    rng, load = random.Random(seed), load_for(algorithm, seed)
-    options = ("--snapshot-every", 300)
-    victims = ["leader", "standby", *(["database"] if database else [])]
-    kills, failovers = dict.fromkeys(victims, 0), []
-    leader = Server(store, *options)
-    standby = Server(store, *options, wait="standby")
-    try:
-        assert leader.post(f"/v1/models/{MODEL}", {"algorithm": algorithm})[0] == 201
-        for number in range(times):
-            victim = victims[number % len(victims)]
-            asyncio.run(_while_killing(victim, leader, standby, database, load, rng.uniform(0.02, 0.5)))
-            kills[victim] += 1
-            if victim == "leader":
-                failovers.append(standby.wait_for("ready") - standby.killed_at)
-                leader, standby = standby, Server(store, *options, wait="standby")
-            elif victim == "standby":
-                standby = Server(store, *options, wait="standby")
-            else:
+                leader = cluster.leader()
+                time.sleep(rng.uniform(0.02, 0.3))
+            if refused:
+                break
+            order = order or rng.sample(victims, len(victims))
+            victim = order.pop()
+            killed[victim] += 1
+            if victim == "all":
+                cluster.kill_all()
+            elif victim == "database":
+                database.kill()
                 database.start()
-                leader.wait_for("ready")
-        asyncio.run(load.run(leader.port, 0.3))
+            else:
+                cluster.kill(leader if victim == "leader" else 1 - leader)
+        cluster.leader()
+        time.sleep(0.1)
     finally:
-        for server in (leader, standby):
-            if server.process.poll() is None:
-                server.kill()
-    result = audit(store, load)
-    return {"kills": kills, "longest_failover_seconds": round(max(failovers, default=0.0), 2), **result}
-
-
-async def _while_killing(victim, leader, standby, database, load, seconds):
-    """Run the load against the leader, and kill a process in the middle of it."""
-    task = asyncio.create_task(load.run(leader.port, seconds + 0.1))
-    await asyncio.sleep(seconds)
-    if victim == "database":
-        await asyncio.to_thread(database.stop, "immediate")
-    else:
-        process = {"leader": leader, "standby": standby}[victim]
-        await asyncio.to_thread(process.kill)
-        standby.killed_at = time.monotonic() - standby.started
-    await task
-
-
-async def _under_load(server, load, seconds):
-    task = asyncio.create_task(load.run(server.port, 60.0))
-    await asyncio.sleep(seconds)
-    server.process.kill()
-    await task
+        for load in loads:
+            load.ended = True
+        if clients.ident:
+            clients.join()
+        cluster.close()
+    if refused:
+        raise refused[0]
+    results = [audit(store, load, load.model) for load in loads]
+    totals = {name: sum(result[name] for result in results) for name in results[0]}
+    least = min(result["confirmed"] for result in results)
+    return {"kills": times, **killed, "at_any_time": early, "learners": len(loads), **totals, "least_confirmed": least}
 
 
 def audit(store, load, name=MODEL):
@@ -246,3 +335,25 @@ def run_again(events):
         if event.kind != "reveal":
             assert [answer["prediction"] for answer in answers] == lines["predictions"]
     return served
+
+
+def main():
+    """Kill processes for all learners."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("store", choices=["sqlite", "postgresql"])
+    parser.add_argument("--times", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    processes.FORK = True
+    database = Postgres() if chosen.store == "postgresql" else None
+    with tempfile.TemporaryDirectory(prefix="rosenblatt-kills-") as folder:
+        try:
+            store = database.database("kills") if database else f"sqlite:///{Path(folder)}/log.db"
+            print(json.dumps(kills(store, chosen.times, EVERY, database=database, seed=chosen.seed)))
+        finally:
+            if database:
+                database.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,7 @@
-"""A client that a generator makes from the OpenAPI document, used against the service."""
+"""Clients that a generator makes from the OpenAPI document, used against the service."""
 
 import importlib
+import io
 import json
 import pkgutil
 import subprocess
@@ -11,51 +12,52 @@ import pytest
 pytest.importorskip("openapi_python_client")
 
 LINES = "application/x-ndjson"
+KINDS = ("predict", "reveal", "learn", "score")
+
+
+def of_one_type(document, media):
+    """The document with one type for the bodies that may have two, as openapi-python-client 0.29 needs it.
+
+    With two types it forgets an import, and reads every answer as the first type.
+    """
+    document = json.loads(json.dumps(document))
+    for kind in KINDS:
+        post = document["paths"][f"/v1/models/{{name}}/{kind}"]["post"]
+        for content in (post["requestBody"]["content"], post["responses"]["200"]["content"]):
+            assert set(content) == {"application/json", LINES}
+            for other in set(content) - {media}:
+                del content[other]
+    return document
 
 
 @pytest.fixture(scope="module")
-def generated(server, tmp_path_factory):
-    """The package that openapi-python-client makes; a warning of it is an error."""
-    folder = tmp_path_factory.mktemp("generated")
-    document = server.get("/openapi.json")[1]
-    for path in document["paths"].values():
-        # openapi-python-client 0.29 forgets an import where a body has two types.
-        path.get("post", {}).get("requestBody", {"content": {}})["content"].pop(LINES, None)
-    (folder / "api.json").write_text(json.dumps(document))
-    (folder / "settings.yaml").write_text("post_hooks: []\n")
-    command = [
-        sys.executable,
-        "-m",
-        "openapi_python_client",
-        "generate",
-        "--path",
-        "api.json",
-        "--config",
-        "settings.yaml",
-    ]
-    command += ["--output-path", "generated_client", "--meta", "none", "--fail-on-warning"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+def generate(server, tmp_path_factory):
+    """Make a package with openapi-python-client from the document with one type of bodies; a warning of it is an error."""
+    document, folder, made = server.get("/openapi.json")[1], tmp_path_factory.mktemp("generated"), []
+
+    def generate(name, media):
+        (folder / f"{name}.json").write_text(json.dumps(of_one_type(document, media)))
+        settings = {"post_hooks": [], "content_type_overrides": {LINES: "application/octet-stream"}}
+        (folder / "settings.yaml").write_text(json.dumps(settings))
+        command = [sys.executable, "-m", "openapi_python_client", "generate", "--path", f"{name}.json"]
+        command += ["--config", "settings.yaml", "--output-path", name, "--meta", "none", "--fail-on-warning"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        package = importlib.import_module(name)
+        made.append(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            importlib.import_module(module.name)
+        return package
+
     sys.path.insert(0, str(folder))
-    sys.modules.pop("generated_client", None)
-    package = importlib.import_module("generated_client")
-    for module in pkgutil.walk_packages(package.__path__, "generated_client."):
-        importlib.import_module(module.name)
-    yield package
+    yield generate
     sys.path.remove(str(folder))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "generated_client"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in made]:
         del sys.modules[name]
 
 
-def test_the_document_has_bodies_of_lines(server):
-    paths = server.get("/openapi.json")[1]["paths"]
-    for kind in ("predict", "reveal", "learn", "score"):
-        post = paths[f"/v1/models/{{name}}/{kind}"]["post"]
-        assert LINES in post["requestBody"]["content"]
-        assert LINES in post["responses"]["200"]["content"]
-
-
-def test_a_generated_client_predicts_reveals_learns_and_reads(generated, server, model):
+def test_a_generated_client_predicts_reveals_learns_and_reads(generate, server, model):
+    generated = generate("generated_client", "application/json")
     api, models = generated.api.default, generated.models
     name = model.rpartition("/")[2]
 
@@ -81,3 +83,27 @@ def test_a_generated_client_predicts_reveals_learns_and_reads(generated, server,
         refused = api.reveal.sync(name, client=client, body=models.Reveal(id="none", label="spam"))
         assert type(refused).__name__ == "Error"
         assert "none" in refused.error
+
+
+def test_a_generated_client_sends_json_lines(generate, server, model):
+    generated = generate("generated_client_of_lines", LINES)
+    api, name = generated.api.default, model.rpartition("/")[2]
+
+    def send(kind, *requests):
+        body = generated.types.File(payload=io.BytesIO("\n".join(map(json.dumps, requests)).encode()))
+        answer = getattr(api, kind).sync(name, client=client, body=body)
+        return [json.loads(line) for line in answer.payload.read().splitlines()]
+
+    with generated.Client(base_url=server.address, raise_on_unexpected_status=True) as client:
+        learned = send("learn", *({"id": f"l{n}", "features": {"x": n}, "label": "ab"[n > 2]} for n in range(6)))
+        assert [answer["id"] for answer in learned] == [f"l{n}" for n in range(6)]
+        predicted = send("predict", {"id": "one", "features": {"x": 5}}, {"id": "two", "features": {"x": 5}})
+        assert predicted[0] == {"id": "one", "prediction": predicted[1]["prediction"], "repeated": False}
+        revealed = send("reveal", {"id": "one", "label": "a"}, {"id": "none", "label": "a"})
+        assert (revealed[0]["label"], revealed[1]["status"], revealed[1]["line"]) == ("a", 404, 2)
+        scored = send("score", {"features": {"x": 5}, "top": 2}, {"features": {"x": 0}})
+        assert len(scored) == len(scored[0]["scores"]) == 2
+        with generated.Client(base_url=server.address) as other:  # a body that cannot be read is refused as a whole
+            body = generated.types.File(payload=io.BytesIO(b'{"features": {"x": 1}}\n{'))
+            assert "line 2" in api.score.sync(name, client=other, body=body).error
+    assert server.get(model)[1]["examples"] == 7

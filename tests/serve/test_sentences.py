@@ -14,7 +14,6 @@ from rosenblatt.serve.insight import of_page, strongest
 from rosenblatt.serve.learner import Served, number_of_tags
 from rosenblatt.serve.scoring import scored
 from rosenblatt.serve.snapshots import copy, from_snapshot
-from tests.serve import crashes
 from tests.serve.crashes import differing
 from tests.serve.test_learner import LIMITS, asked, run
 
@@ -222,37 +221,6 @@ def test_ids_are_remembered_up_to_a_number_of_tags(monkeypatch):
     back = from_snapshot(1, container.to_bytes(*copy(served).packed()))
     assert (back.done, back.done_tags) == (served.done, 50)
     assert back.done["i19"][0][0] is back.estimator._chain.tags[0]
-
-
-class Load(crashes.Load):
-    """Clients that send sentences."""
-
-    def _features(self):
-        self.tags = sentence(self.random)
-        return self.tags[0]
-
-    def _label(self):
-        return self.tags[1]
-
-    def next(self):
-        kind, requests = super().next()
-        for request in requests:
-            if kind == "predict":
-                self.truth.setdefault(request["id"], self.tags[1])
-            elif kind == "reveal":
-                request["label"] = self.truth[request["id"]]
-        return kind, requests
-
-    def __init__(self, seed=0):
-        super().__init__(seed)
-        self.truth = {}
-
-
-@pytest.mark.slow
-def test_killing_the_service_loses_no_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(crashes, "load_for", lambda algorithm, seed=0: Load(seed))
-    result = crashes.crash_loop(f"sqlite:///{tmp_path}/log.db", 4, algorithm=ALGORITHM)
-    assert result["confirmed"] > 50
 
 
 def test_tags_over_http(server):

@@ -47,6 +47,7 @@ def _json(description: str, schema: dict[str, Any], lines: bool = False) -> dict
         content["application/x-ndjson"] = {
             "schema": {
                 "type": "string",
+                "format": "binary",
                 "description": "One answer per line, in the same order; a refused one has `error`, `line` and `status`.",
             }
         }
