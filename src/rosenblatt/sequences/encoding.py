@@ -24,6 +24,10 @@ _NO_VALUES = np.zeros(0)
 _LARGEST = 1e100  # its square, times a step, is still a number
 _BOUNDARY = "\0"
 """What a template finds beside the ends of a sentence; no token is equal to it."""
+HASHED = 0
+"""In place of a number of `Chain`: the feature is known by its hash only."""
+_DIRECT = 4
+"""A table of the features of all combinations of strings has at most this many cells for each token."""
 
 
 @dataclasses.dataclass
@@ -125,9 +129,16 @@ class KeyTable:
 
 
 class Vocabulary:
-    """Numbers of strings from 0 on. Number 0 stands for what is beside a sentence."""
+    """Numbers of strings from 0 on. Number 0 stands for what is beside a sentence.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    bits : int, default=None
+        Store no strings: a number is a hash, and features have numbers of so many bits.
+    """
+
+    def __init__(self, bits: int | None = None) -> None:
+        self.bits = bits
         self.slots = np.zeros(64, np.uint64)
         self.ends = np.zeros(32, np.int64)
         self.store = np.zeros(256, np.uint8)
@@ -141,6 +152,11 @@ class Vocabulary:
     def size(self) -> int:
         """The number of bytes of all strings."""
         return int(self.ends[self.counts[0]])
+
+    @property
+    def mask(self) -> int:
+        """The largest number of a hashed feature, 0 if features are exact."""
+        return 0 if self.bits is None else (1 << self.bits) - 1
 
     @property
     def arrays(self) -> tuple[Any, Any, Any]:
@@ -180,12 +196,13 @@ class Vocabulary:
         """Write the numbers of shaped strings to a row of `values`."""
         from rosenblatt.engine.entries import shape_strings
 
-        if add:
+        hashed = self.bits is not None and len(self) > 0
+        if add and not hashed:
             self.reserve(count, int(spans[:count, 1].sum()) + count)
         longest = int(spans[:count, 1].max(initial=0))
         kinds = _kinds(shaping[0] >= Shaping.SHAPE and bool((data >= 128).any()))
         out = np.empty(longest + PADDING, np.uint8)
-        shape_strings(data, spans, count, *shaping, kinds, self.arrays, self.counts, add, out, values, row)
+        shape_strings(data, spans, count, *shaping, kinds, self.arrays, self.counts, add, hashed, out, values, row)
 
     def numbers_of(self, other: "Vocabulary") -> Integers:
         """The numbers of all strings of another vocabulary, which are added."""
@@ -343,18 +360,20 @@ def encode(
     for name, lower in templates.sources:
         text = texts[templates.columns.index(name)]
         sources.append(_Column(text.lower() if lower else text, count))
-    width = max((source.distinct for source in sources), default=0)
-    values = np.empty((len(templates.shapings), width), np.int32)
+    edges = np.array([source.distinct for source in sources], np.int64)
+    values = np.zeros((len(templates.shapings), int(edges.max(initial=0)) + 1), np.int32)
     for row, (number, shaping, letters) in enumerate(templates.shapings):
         source = sources[number]
         vocabulary.shape(source.data, source.spans, source.distinct, (shaping, letters), add, values, row)
+        values[row, source.distinct] = 0
     numbers = np.stack([source.numbers for source in sources])
-    return _extracted(starts, count, templates, numbers, values, table)
+    return _extracted(starts, count, templates, numbers, edges, values, vocabulary.mask, table)
 
 
 def _extracted(
-    starts: Integers, count: int, templates: Templates, numbers: Numbers, values: Numbers, table: KeyTable | None
-) -> Batch:
+    starts: Integers, count: int, templates: Templates, numbers: Numbers, edges: Integers, values: Numbers, mask: int,
+    table: KeyTable | None,
+) -> Batch:  # fmt: skip
     from rosenblatt.engine.entries import extract
 
     add = table is None
@@ -362,12 +381,16 @@ def _extracted(
     keys = KeyTable(64 + min(count * many, 1 << 16)) if table is None else table
     feature_start = np.zeros(count + 1, np.int64)
     feature = np.empty(count * many, np.int32)
-    single = np.full((many, values.shape[1] + 1), -1, np.int32)
+    cells = [math.prod(int(edges[source]) + 1 for source in sources) for sources in templates.sources_of]
+    direct = [size if size <= _DIRECT * count + 1 else 0 for size in cells]
+    places = np.cumsum([0, *direct])
+    places[:-1][np.equal(direct, 0)] = -1
+    pair = places[:-1], np.full(places[-1], -1, np.int32)
     begin = 0
     while True:
         arrays = keys.slots, keys.keys
         begin = extract(
-            templates.table, templates.source_of, starts, numbers, values, 0, single, arrays, keys.counts, add,
+            templates.table, templates.source_of, starts, numbers, values, edges, pair, arrays, mask, keys.counts, add,
             feature_start, feature, begin,
         )  # fmt: skip
         if begin == starts.size - 1:

@@ -87,6 +87,11 @@ class Templates:
         """The number of the source of each shaping."""
         return np.array([source for source, _, _ in self.shapings], dtype=np.int64)
 
+    @functools.cached_property
+    def sources_of(self) -> list[list[int]]:
+        """The numbers of the sources of the parts of each template."""
+        return [[self.shapings[row[1 + 2 * part]][0] for part in range(row[0])] for row in self.table.tolist()]
+
 
 def parse(templates: str | Sequence[str], columns: Sequence[str] | None = None) -> Templates:
     """Parse templates, or the name of a set of them; without `columns` they are those of the templates in order.
