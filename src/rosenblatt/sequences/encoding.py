@@ -5,7 +5,7 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -273,9 +273,10 @@ class _Column:
 
 def check_sentences(X: Any) -> None:
     """Raise an error if X is not a list of lists."""
-    if isinstance(X, str) or not hasattr(X, "__len__"):
+    if isinstance(X, str | bytes | Mapping) or not hasattr(X, "__len__"):
+        advice = "Call list() on it" if isinstance(X, Iterator) else "For one sentence use predict_one or learn_one"
         raise ValueError(
-            f"X must be a list of sentences, each a list of tokens; got {type(X).__name__}. For one sentence use predict_one."
+            f"X must be a list of sentences, each a list of tokens; got {type(X).__name__}. {advice}."
         )
     for sentence in X:
         if type(sentence) is list:
@@ -410,6 +411,9 @@ def split_columns(tokens: list[Any], columns: tuple[str, ...]) -> list[Sequence[
     if str not in kinds and not any(issubclass(kind, Mapping) for kind in kinds):
         try:  # `zip(*tokens)` makes an object for each token, which starts the garbage collector again and again
             if set(map(len, tokens)) == {len(columns)}:
+                if kinds <= {tuple, list}:
+                    flat = list(itertools.chain.from_iterable(tokens))
+                    return [flat[k :: len(columns)] for k in range(len(columns))]
                 return [list(map(operator.itemgetter(k), tokens)) for k in range(len(columns))]
         except (TypeError, KeyError, IndexError):
             pass
@@ -417,9 +421,9 @@ def split_columns(tokens: list[Any], columns: tuple[str, ...]) -> list[Sequence[
     wrong = next(
         (t for t in tokens if isinstance(t, str | Mapping) or not hasattr(t, "__len__") or len(t) != many), tokens[0]
     )
-    allowed = f"a tuple of {many} strings ({', '.join(columns)})"
+    allowed = "a string" if many == 1 else f"a tuple of {many} strings ({', '.join(columns)})"
     raise ValueError(
-        f"A token must be {'a string or ' if many == 1 else ''}{allowed}; got {str(wrong)[:60]!r}. Pass templates=None if your "
+        f"A token must be {allowed}; got {str(wrong)[:60]!r}. Pass templates=None if your "
         "tokens are dicts or lists of features, or name their columns with `columns`."
     )
 
@@ -446,9 +450,13 @@ def _given(starts: Integers, tokens: list[Any], vocabulary: Vocabulary, add: boo
     column = _Column(joined(names, "A feature"), len(names))
     values = np.empty((1, column.distinct), np.int32)
     vocabulary.shape(column.data, column.spans, column.distinct, (Shaping.WHOLE, 0), add, values, 0)
-    keys = np.zeros((column.distinct + 1, 2), np.uint64)
-    keys[1:, 0] = np.uint64(int(Chain.GIVEN) << 32) | values[0].view(np.uint32)
-    return Batch(starts, feature_start, column.numbers + np.int32(1), value, keys)
+    numbers, distinct, code = column.numbers, values[0], int(Chain.GIVEN)
+    if vocabulary.bits is not None:  # names with the same hash are one feature
+        distinct, places = np.unique(distinct & np.int32(vocabulary.mask), return_inverse=True)
+        numbers, distinct, code = places.astype(np.int32)[numbers], distinct + np.int32(1), HASHED
+    keys = np.zeros((distinct.size + 1, 2), np.uint64)
+    keys[1:, 0] = np.uint64(code << 32) | distinct.view(np.uint32)
+    return Batch(starts, feature_start, numbers + np.int32(1), value, keys)
 
 
 def _named(token: Any) -> Iterable[tuple[str, float]]:
@@ -493,6 +501,8 @@ def feature_name(key: tuple[int, int], vocabulary: Vocabulary, templates: Templa
     """The name of a feature, such as ``word[-1]=the`` or ``pos[0]|pos[1]=DT|NN``."""
     a, b = key
     code = a >> 32
+    if code == HASHED:
+        return f"#{(a & 0xFFFFFFFF) - 1}"
     if code == Chain.GIVEN or templates is None:
         return vocabulary.string(a & 0xFFFFFFFF)
     row = templates.table[code - Chain.TEMPLATES]

@@ -80,7 +80,7 @@ class Templates:
     columns: tuple[str, ...]
     sources: tuple[tuple[str, bool], ...]
     shapings: tuple[tuple[int, int, int], ...]
-    table: NDArray[np.int64]
+    table: NDArray[np.int64] = dataclasses.field(compare=False)
 
     @functools.cached_property
     def source_of(self) -> NDArray[np.int64]:
