@@ -270,7 +270,9 @@ def test_tags_over_http(server):
     assert server.get(path + "/insight")[1]["recent"][-1]["features"] == ["b"]
 
 
-@pytest.mark.parametrize("parameters", [{}, {"rule": "arow", "bits": 10, "templates": ["word", "suffix1(word)"]}], ids=str)
+@pytest.mark.parametrize(
+    "parameters", [{}, {"rule": "arow", "bits": 10, "templates": ["word", "suffix1(word)"]}], ids=str
+)
 def test_a_model_begins_with_the_file_of_a_tagger(tmp_path, parameters):
     rng = random.Random(1)
     X, y = zip(*[sentence(rng) for _ in range(40)], strict=True)

@@ -178,6 +178,8 @@ def train(
             algorithm,
             epochs,
             parameters,
+            label,
+            bits,
             seed,
             shuffle,
             test,

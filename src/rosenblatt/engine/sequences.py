@@ -132,7 +132,8 @@ def _best(count, tags, width, emission, chain, alpha, first, guesses):
             for y in range(width):
                 p, q = a + chain[f + one, y], b + chain[f + uint64(2), y]
                 r, s = c + chain[f + uint64(3), y], d + chain[f + uint64(4), y]
-                alpha[t, y] = max(alpha[t, y], max(max(p, q), max(r, s)))
+                p, r = max(p, q), max(r, s)
+                alpha[t, y] = max(alpha[t, y], p, r)
             f += uint64(4)
         while f < tags:
             before = alpha[t - one, f]

@@ -44,7 +44,7 @@ from rosenblatt.sequences.trace import SentenceTrace, trace_sentence
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import run_epochs
 from rosenblatt.training.schedule import Schedule, VisitingOrder
-from rosenblatt.training.sequences import SequencePasses
+from rosenblatt.training.sequences import BlocksOfSentences, SequencePasses
 
 from . import arow, passive_aggressive, perceptron
 
@@ -130,8 +130,8 @@ class SequencePerceptron(Declared, BaseEstimator):
     )  # fmt: skip
     bits: int | None = whole(
         None,
-        "Hash the features to 2^bits numbers, which limits memory; different features may share weights, and features have no names. "
-        "None keeps the strings, which are exact.",
+        "Hash the features to 2^bits numbers, which limits memory: no string is kept, features have no names, and some share "
+        "weights. None keeps the strings, so that no two features share a weight.",
         most=28, none=True,
     )  # fmt: skip
     max_iter: int = shared("max_iter", 10)
@@ -181,12 +181,12 @@ class SequencePerceptron(Declared, BaseEstimator):
     def _train(
         self,
         chain: SequenceModel,
-        passes: SequencePasses,
+        passes: SequencePasses | BlocksOfSentences,
         schedule: Schedule,
         history: History,
         on_epoch: Callable[[History], None] | None = None,
     ) -> History:
-        if not passes.sentences.size:
+        if passes.is_empty:
             raise ValueError(
                 "X must hold at least one sentence with tokens; got none. Check how the sentences were read or split."
             )

@@ -115,7 +115,10 @@ def sequence_from_values(values: Values, step: Callable[..., Any], params: tuple
     string = np.arange(3) < strings[:, None]
     _check((parts[string] < lengths.size).all(), "the list of features")
     _check((parts[~hashed][~string[~hashed]] <= len(tags)).all(), "the list of features")
-    _check(not hashed.any() or 1 <= parts[hashed, 0].min() <= parts[hashed, 0].max() <= model.vocabulary.mask + 1, "the list of features")
+    _check(
+        not hashed.any() or 1 <= parts[hashed, 0].min() <= parts[hashed, 0].max() <= model.vocabulary.mask + 1,
+        "the list of features",
+    )
     parts[string] = place[parts[string]]
 
     entries = _whole(values["entries"], "the number of weights", codes.size, len(tags))

@@ -275,9 +275,7 @@ def check_sentences(X: Any) -> None:
     """Raise an error if X is not a list of lists."""
     if isinstance(X, str | bytes | Mapping) or not hasattr(X, "__len__"):
         advice = "Call list() on it" if isinstance(X, Iterator) else "For one sentence use predict_one or learn_one"
-        raise ValueError(
-            f"X must be a list of sentences, each a list of tokens; got {type(X).__name__}. {advice}."
-        )
+        raise ValueError(f"X must be a list of sentences, each a list of tokens; got {type(X).__name__}. {advice}.")
     for sentence in X:
         if type(sentence) is list:
             continue

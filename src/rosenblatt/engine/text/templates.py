@@ -1,8 +1,8 @@
 """Features of tokens from columns of strings by templates, such as the word before, or the last three letters.
 
 Each distinct string of a column is shaped once and gets a number from a vocabulary that stores its bytes. A feature is a key of
-two numbers, made from the template and up to three numbers of strings, so different features never share a weight. With a mask the
-key is hashed, and features may share one.
+two numbers, made from the template and up to three numbers of strings, so different features never share a weight. With a mask
+the key is hashed, and features may share one.
 """
 
 from numba import njit, uint8, uint64
@@ -168,7 +168,7 @@ def shape_strings(data, spans, count, shaping, letters, kinds, vocabulary, count
 @njit(**VERB)
 def _string(columns, source, at, first, last, edges):
     """The number of the string of a token; beyond the ends of the sentence the number of distinct strings."""
-    inside = first <= at and at < last
+    inside = first <= at < last
     return uint64(columns[source, uint64(at)]) if inside else uint64(edges[source])
 
 
@@ -210,9 +210,9 @@ def extract(
 ):  # fmt: skip
     """Write the features of each token by all templates, from sentence `begin` on; unknown ones are left out.
 
-    A row of `templates` has the number of its parts, then for each the row of `values` and the position beside the token. `direct`
-    is a pair: for each template the place of its part of a table, or -1, and that table, which has the feature of each combination
-    of strings, -1 before it is looked up. Return the first sentence for which `table` has no room.
+    A row of `templates` has the number of its parts, then for each the row of `values` and the position beside the token.
+    `direct` is a pair: for each template the place of its part of a table, or -1, and that table, which has the feature of each
+    combination of strings, -1 before it is looked up. Return the first sentence for which `table` has no room.
 
     The templates are the outer loop: its body has few branches, and searches of several tokens overlap.
     """
