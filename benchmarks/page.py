@@ -210,7 +210,9 @@ def _table(rows: list[Sets]) -> Iterator[str]:
 def _cell(row: dict[str, Any]) -> str:
     """What one kind of machine measured."""
     lines = [f"**{amount(row['ours_median'], row['unit'])}**"]
-    if row["ratio"] is not None:
+    if not row["unit"]:  # scores, not times
+        lines = [f"**{row['ours_median']:.4f}** and {row['peer_median']:.4f}"]
+    elif row["ratio"] is not None:
         low, high = row["quartiles"]
         meaning = "as fast" if row["kind"] == FASTER else "of the peer's"
         lines = [
@@ -220,7 +222,7 @@ def _cell(row: dict[str, Any]) -> str:
             lines.append(f"{amount(row['ours_median'], row['unit'])} and {amount(row['peer_median'], row['unit'])}")
     if row["cpu_ratio"] is not None:
         lines.append(f"{row['cpu_ratio']:.3g}× by processor time")
-    if row.get("ours_score") is not None:
+    if row["unit"] and row.get("ours_score") is not None:
         lines.append(f"accuracy {row['ours_score']:.4f} and {row['peer_score']:.4f}")
     if row["bar"] is not None:
         lines.append(f"goal {_bar(row)}: {'met' if row['met'] else '**missed**'}")
@@ -230,7 +232,7 @@ def _cell(row: dict[str, Any]) -> str:
 
 
 def _bar(row: dict[str, Any]) -> str:
-    return f"{'≥' if row['kind'] == FASTER else '≤'} {row['bar']:,.10g} {row['bar_unit']}"
+    return f"{'≥' if row['kind'] == FASTER else '≤'} {row['bar']:,.10g} {row['bar_unit']}".strip()
 
 
 def _setting(kept: dict[str, Any], kind: str = "") -> Iterator[str]:

@@ -213,7 +213,7 @@ def scores(options: Options) -> Iterator[Row]:
 
 def fits(options: Options) -> Iterator[Row]:
     """Fits of ten passes, from the same lists of strings and from sentences, compared with CRFsuite and NLTK."""
-    for name, title, templates, X, y, _, _ in sets(options, "conll2000", "ud_ewt"):
+    for name, title, templates, X, y, X_test, y_test in sets(options, "conll2000", "ud_ewt"):
         strings = [FEATURES[templates](s) for s in X]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model")
@@ -239,10 +239,14 @@ def fits(options: Options) -> Iterator[Row]:
                 bar=7.0,
             )
             if templates == "words":
-                ours, peer = cpu(functools.partial(tagger.fit, X, y))(), cpu(functools.partial(nltk_tagger, X, y))()
+                trained: list[Any] = []
+                ours = cpu(functools.partial(tagger.fit, X, y))()
+                peer = cpu(lambda X=X, y=y, trained=trained: trained.append(nltk_tagger(X, y)))()
                 row = Row(f"{title}: fit from words", "templates", "NLTK's tagger", "s", ours, peer, bar=20.0)
                 row.ratio, row.ours_all, row.peer_all, row.note = peer / ours, [ours], [peer], "measured once"
                 row.quartiles, row.met = (row.ratio, row.ratio), row.ratio >= 20.0
+                row.ours_score = tagger.score(X_test, y_test)
+                row.peer_score = quality(y_test, [[tag for _, tag in trained[0].tag(s)] for s in X_test])
                 yield row
     if options.data is None:
         yield Row("fits of taggers", note=NO_DATA)

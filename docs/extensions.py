@@ -190,6 +190,44 @@ class FreundSchapire(_Table):
                 yield _row(key.removeprefix("degree "), *cells)
 
 
+class Taggers(SphinxDirective):
+    """``{taggers}``: quality, speed and size of taggers beside those of CRFsuite and NLTK, for each kind of machine."""
+
+    def run(self) -> list[nodes.Node]:
+        """Create the tables, and record the files, so that the page is built again when the numbers change."""
+        paths = sorted(RESULTS.glob("*/sequences.json"))
+        for path in paths:
+            self.env.note_dependency(str(path))
+        lines = list(taggers([json.loads(path.read_text(encoding="utf-8")) for path in paths]))
+        return _parsed(self, lines, "sequences.json")
+
+
+def taggers(results: list[dict[str, Any]]) -> Iterator[str]:
+    """The tables in Markdown: one for each file of results."""
+    if not results:
+        yield "There are no results yet; `python -m benchmarks sequences --data FOLDER` measures them."
+    for file in results:
+        yield from _head(f"on {file['machine']['kind']}", "here", "the other", "ratio", "goal")
+        for row in file["rows"]:
+            if row["ratio"] is None:
+                continue
+            is_score = not row["unit"]
+            shown = [f"{row[f'{side}_median']:.4f}" if is_score else _amount(row[f"{side}_median"], row["unit"])
+                     for side in ("ours", "peer")]  # fmt: skip
+            goal = "" if row["bar"] is None else f"{row['bar']:g} {row['bar_unit']}".strip()
+            missed = " (missed)" if row["met"] is False else ""
+            ratio = "" if is_score else f"{row['ratio']:.2g}×"
+            yield _row(row["what"].replace("|", "\\|"), shown[0], f"{row['peer']} {shown[1]}", ratio, goal + missed)
+        versions = (f"{name} {file['versions'][name]}" for name in ("python-crfsuite", "nltk") if name in file["versions"])
+        yield ""
+        yield f"`{file['command']}` on {file['made'][:10]}, with {', '.join(versions)}."
+        yield ""
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{value:.3g} {unit}"
+
+
 def _parsed(directive: SphinxDirective, lines: list[str], source: str) -> list[nodes.Node]:
     """Parse lines of Markdown into nodes of the page."""
     holder = nodes.Element()
@@ -296,6 +334,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("default-accuracy", DefaultAccuracy)
     app.add_directive("probabilities", ProbabilitiesTable)
     app.add_directive("freund-schapire", FreundSchapire)
+    app.add_directive("taggers", Taggers)
     app.add_directive("learners", Learners)
     app.add_directive("learner-reference", LearnerReference)
     app.add_directive("command-help", CommandHelp)

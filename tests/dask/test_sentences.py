@@ -34,7 +34,7 @@ def write(path, X, y):
     path.write_text("\n".join(texts))
 
 
-RULES = [{}, {"rule": "passive-aggressive", "C": 0.3}, {"rule": "arow"}]
+RULES = [{}, {"rule": "passive-aggressive", "C": 0.3}, {"rule": "arow"}, {"bits": 6}]
 
 
 @pytest.mark.parametrize("parameters", RULES, ids=str)

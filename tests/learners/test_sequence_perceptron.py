@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 
+import rosenblatt
 from rosenblatt import SequencePerceptron
 from tests.sequences.problems import TAGS, assert_same_bits, sentences
 
@@ -44,15 +45,31 @@ def brute_force(w, x, known):
     return [known[k] for k in ranked[0]]
 
 
+def viterbi(w, x, known):
+    """The same for long sequences: plain NumPy, where `argmax` takes the first of equal ones."""
+    if not known:
+        return [None] * len(x)
+    start = np.array([w.get(((None, tag), ""), 0.0) for tag in known])
+    chain = np.array([[w.get(((before, tag), ""), 0.0) for tag in known] for before in known])
+    scores = [np.array([sum(v * w.get((tag, name), 0.0) for name, v in token.items()) for tag in known]) for token in x]
+    best = [start + scores[0]]
+    for emission in scores[1:]:
+        best.append((best[-1][:, None] + chain).max(axis=0) + emission)
+    tags = [int(best[-1].argmax())]
+    for table in best[-2::-1]:
+        tags.append(int((table + chain[:, tags[-1]]).argmax()))
+    return [known[k] for k in reversed(tags)]
+
+
 class Oracle:
     """Collins' algorithm with all sequences in place of Viterbi's algorithm, on dicts."""
 
-    def __init__(self, rule="perceptron", C=1.0, r=1.0):
-        self.rule, self.C, self.r = rule, C, r
+    def __init__(self, rule="perceptron", C=1.0, r=1.0, decode=brute_force):
+        self.decode, self.rule, self.C, self.r = decode, rule, C, r
         self.w, self.total, self.sigma, self.tags, self.seen = {}, {}, {}, [], 0
 
     def learn(self, x, y):
-        guess = brute_force(self.w, x, self.tags)
+        guess = self.decode(self.w, x, self.tags)
         if guess != list(y):
             change = difference(x, y, guess)
             wrong = sum(a != b for a, b in zip(guess, y, strict=True))
@@ -104,6 +121,23 @@ def test_each_update_and_prediction_is_that_of_the_published_algorithm(seed):
     model.set_params(readout="average")
     assert weights_of(model) == pytest.approx(nonzero(oracle.average()), rel=1e-12)
     assert model.mistakes_ == model.updates_ > 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_long_sentences_with_ties_are_those_of_plain_viterbi(seed):
+    rng = random.Random(seed)
+    tags = [f"T{k}" for k in range(11)]
+    model, oracle = SequencePerceptron(templates=None, readout="last"), Oracle(decode=viterbi)
+    for _ in range(25):
+        x = [
+            dict.fromkeys(rng.sample([f"f{k}" for k in range(9)], rng.randint(0, 7)), 1.0)
+            for _ in range(rng.randint(20, 50))
+        ]
+        truth = [rng.choice(tags[: rng.randint(1, 11)]) if rng.random() < 0.3 else tags[len(token)] for token in x]
+        assert viterbi({}, x[:3], oracle.tags) == brute_force({}, x[:3], oracle.tags)
+        guess = oracle.learn(x, truth)
+        assert (model.learn_one(x, truth) or [None] * len(x)) == guess
+        assert weights_of(model) == nonzero(oracle.w)
 
 
 @pytest.mark.parametrize("rule", ["passive-aggressive", "arow"])
@@ -303,3 +337,58 @@ def test_a_trace_has_the_scores_of_all_beginnings_and_the_update(readout):
         assert trace.to_markdown().count("\n| ") == len(x)
     assert wrong > 3
     assert model.state_features() == before
+
+
+def test_nothing_learned_changes_no_certificate():
+    X, y = [["a", "b"], ["c"]], [["A", "B"], ["C"]]
+    model = SequencePerceptron().fit(X, y)
+    before = str(model.certificate_)
+    model.learn_one([], [])
+    model.partial_fit([[]], [[]])
+    assert model.converged_
+    assert str(model.certificate_) == before
+    model.learn_one(["a"], ["B"])
+    assert not model.converged_
+
+
+@pytest.mark.parametrize(
+    "changed", [{"rule": "arow"}, {"rule": "passive-aggressive"}, {"templates": ["word"]}, {"bits": 8}], ids=str
+)
+def test_what_the_weights_depend_on_cannot_change(changed, tmp_path):
+    model = SequencePerceptron().partial_fit([["a", "b"]], [["A", "B"]])
+    model.set_params(**changed)
+    for act in (
+        lambda: model.learn_one(["a"], ["A"]),
+        lambda: model.partial_fit([["a"]], [["A"]]),
+        lambda: model.save("x"),
+    ):
+        with pytest.raises(ValueError, match="must not change"):
+            act()
+    model.fit([["a", "b"]], [["A", "B"]]).learn_one(["a"], ["A"])
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("rule", ["perceptron", "arow"])
+@pytest.mark.parametrize("bits", [3, 18])
+def test_hashed_features(given, rule, bits, tmp_path):
+    """One by one, at once and from a file: the same bits; with enough bits the predictions are those of exact features."""
+    rng = random.Random(1)
+    X = [[rng.choice("abcd") + str(rng.randrange(30)) for _ in range(rng.randint(1, 8))] for _ in range(60)]
+    y = [[word[0].upper() if rng.random() < 0.9 else "X" for word in words] for words in X]
+    if given:
+        X = [[[f"w={word}", f"c={word[0]}", f"n={k % 3}"] for k, word in enumerate(words)] for words in X]
+    settings = {"templates": None if given else ["word", "word[-1]|word[0]", "prefix1(word)", "bias"], "rule": rule}
+    model = SequencePerceptron(bits=bits, max_iter=1, shuffle=False, **settings).fit(X, y)
+    one, exact = SequencePerceptron(bits=bits, **settings), SequencePerceptron(**settings)
+    for x, tags in zip(X, y, strict=True):
+        found = one.learn_one(x, tags), exact.learn_one(x, tags)
+        assert found[0] == found[1] or bits == 3
+    model.save(tmp_path / "m")
+    loaded = rosenblatt.load(tmp_path / "m")
+    for other in (one, loaded):
+        assert_same_bits(other, model)
+        assert_same_bits(copy.deepcopy(model).partial_fit(X, y), other.partial_fit(X, y))
+    assert len(model._chain.vocabulary) == 1
+    assert model.n_features_ <= 1 << bits
+    assert all(name[0] == "#" for name, _, _ in model.state_features())
+    assert any(name.startswith("#") for name, _ in model.explain(X[0], 0))

@@ -10,9 +10,10 @@ from rosenblatt.sequences.chunks import chunks, compare, has_chunks
 
 BIO = ["O", "B-A", "I-A", "B-B", "I-B"]
 BIOES = [*BIO, "E-A", "S-A", "E-B", "S-B"]
+UNTYPED = ["O", "B", "I", "E", "S"]
 
 
-@pytest.mark.parametrize("tags", [BIO, BIOES])
+@pytest.mark.parametrize("tags", [BIO, BIOES, UNTYPED, ["O", "B", "I-A"]])
 @pytest.mark.filterwarnings("ignore")
 def test_chunks_are_those_of_seqeval(tags):
     rng = random.Random(0)
@@ -42,3 +43,12 @@ def test_the_counts_of_a_small_example():
     assert report.by_type["B"].f1 == 1.0
     assert report.whole == 1
     assert report.to_json()["chunks"]["f1"] == 0.5
+
+
+def test_a_tag_that_is_not_of_a_chunk_is_named():
+    report = compare([["B-A", "-X-"]], [["B-A", "O"]])
+    assert report.by_type == {}
+    assert "got '-X-'" in report.to_text()
+    assert "got '-X-'" in report.to_json()["note"]
+    assert "note" not in compare([["B-A", "O"]], [["B-A", "O"]]).to_json()
+    assert "note" not in compare([["NOUN", "X-Y"]], [["NOUN", "O"]]).to_json()

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+import rosenblatt
 from rosenblatt import SequencePerceptron
 from rosenblatt.sequences.encoding import Vocabulary, encode, feature_name
 from rosenblatt.sequences.templates import WORDS, WORDS_AND_POS, parse
@@ -307,3 +308,13 @@ def test_the_benchmark_gives_its_peers_the_same_features():
             assert function(sentence) == [
                 python_features(templates, sentence, t, columns) for t in range(len(sentence))
             ]
+
+
+def test_messages_say_what_to_do():
+    X, y = [["a", "b"]], [["A", "B"]]
+    with pytest.raises(ValueError, match=r"got generator. Call list\(\) on it"):
+        SequencePerceptron().fit((x for x in X), y)
+    with pytest.raises(ValueError, match="A token must be a string; got '1'"):
+        SequencePerceptron().fit([[1]], [["A"]])
+    with pytest.raises(ValueError, match="of a tagger"):
+        rosenblatt.trace(X, y, algorithm="sequence-perceptron")

@@ -12,6 +12,7 @@ from rosenblatt.serve.events import Limits
 from rosenblatt.serve.examples import Refused
 from rosenblatt.serve.insight import of_page, strongest
 from rosenblatt.serve.learner import Served, number_of_tags
+from rosenblatt.serve.records import opened
 from rosenblatt.serve.scoring import scored
 from rosenblatt.serve.snapshots import copy, from_snapshot
 from tests.serve.crashes import differing
@@ -235,3 +236,25 @@ def test_tags_over_http(server):
     assert (facts["classes"], facts["examples"], facts["mistakes"]) == (["X", "Y"], 2, 2)
     assert server.post(path + "/delete-label", {"label": "X"})[0] == 409
     assert server.get(path + "/insight")[1]["recent"][-1]["features"] == ["b"]
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"rule": "arow", "bits": 10, "templates": ["word", "suffix1(word)"]}], ids=str
+)
+def test_a_model_begins_with_the_file_of_a_tagger(tmp_path, parameters):
+    rng = random.Random(1)
+    X, y = zip(*[sentence(rng) for _ in range(40)], strict=True)
+    trained = rosenblatt.SequencePerceptron(random_state=3, **parameters).fit(X[:30], y[:30])
+    trained.save(tmp_path / "m")
+    estimator, algorithm, kept = opened((tmp_path / "m").read_bytes(), Limits())
+    assert (algorithm, kept) == (ALGORITHM, {"random_state": 3, **parameters})
+    served = Served(1, "m", algorithm, kept, 0.0)
+    served.adopt(estimator)
+    served = from_snapshot(1, container.to_bytes(*copy(served).packed()))
+    for words, tags in zip(X[30:], y[30:], strict=True):
+        _, (learned,) = served.learn([asked({"features": words, "label": tags})], 1.0, LIMITS)
+        assert learned["prediction"] == trained.learn_one(words, tags)
+    with pytest.raises(Refused, match="max-classes"):
+        opened((tmp_path / "m").read_bytes(), Limits(classes=2))
+    with pytest.raises(Refused, match="max-weights"):
+        opened((tmp_path / "m").read_bytes(), Limits(weights=20))

@@ -7,13 +7,13 @@ of the reader, which costs nothing.
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.cli._errors import Usage
-from rosenblatt.data.batch import Batch, compact, join
+from rosenblatt.data.batch import compact, join
 from rosenblatt.data.sources import Opened
 from rosenblatt.engine.conventions import CSR
 from rosenblatt.model.linear import Model
@@ -55,6 +55,9 @@ def class_factors(weights: Mapping[Any, float], classes: Sequence[Any], complete
     return np.array([by_text.get(str(label), 1.0) for label in classes])
 
 
+Item = TypeVar("Item")
+
+
 class _Waiting(KeyboardInterrupt):
     """Interrupt during the wait for a live source, when all data received so far have been passed on."""
 
@@ -82,7 +85,7 @@ class Interrupt:
         if frame is not None and frame.f_code is Opened._read_some.__code__:
             raise _Waiting
 
-    def before_end(self, batches: Iterable[Batch], held: Callable[[], bool] = lambda: False) -> Iterator[Batch]:
+    def before_end(self, batches: Iterable[Item], held: Callable[[], bool] = lambda: False) -> Iterator[Item]:
         """Yield the batches of a live source until an interrupt, which also ends the wait for the next batch.
 
         While `held()` is true, there are batches that have been received before.

@@ -101,14 +101,16 @@ format = click.option(  # noqa: A001
     "--format",
     "-f",
     metavar="FORMAT",
-    help="svmlight, csv, tsv, parquet, vw, jsonl or arff. Default: detected from name and content. train also "
-    "takes conll: a token on each line with its tag in the last column, and a blank line after each sentence.",
+    help="svmlight, csv, tsv, parquet, vw, jsonl or arff. Default: detected from name and content. train, "
+    "evaluate, stream and trace also take conll: a token on each line with its tag in the last column, and a blank line after each "
+    "sentence.",
 )
 label = click.option(
     "--label",
     "-l",
     metavar="COLUMN",
-    help="The column of the label: its name, or its number from 0. Default: label, else target, class or y, else the last.",
+    help="The column of the label: its name, or its number from 0. Default: label, else target, class or y, else the last. Of "
+    "sentences (conll): its number, or upos or xpos of CoNLL-U.",
 )
 header = click.option(
     "--header/--no-header",

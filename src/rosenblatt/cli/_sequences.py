@@ -1,9 +1,11 @@
 """Train, evaluate and inspect taggers, which the commands of these names call."""
 
+import contextlib
 import dataclasses
+import itertools
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,12 @@ NAMES = {
 
 EPOCHS = 10
 
+MOST = 1_000_000
+"""Number of tokens that are in memory together."""
+
 _OPTIONS = {
     "data", "model", "algorithm", "epochs", "settings", "format", "seed", "shuffle", "test", "resume", "json", "quiet",
-    "dask", "shards", "mixing",
+    "dask", "shards", "mixing", "bits", "label",
 }  # fmt: skip
 """Options of `rosenblatt train` that have a meaning for sentences."""
 
@@ -48,6 +53,24 @@ def load_tagger(path: str) -> Any:
     return estimator
 
 
+def read_blocks(
+    paths: Sequence[str], label: str | None, many: Sequence[int] = ()
+) -> Iterator[tuple[list[Any], list[list[str]]]]:
+    """Tokens and tags of files in blocks of about `MOST` tokens."""
+    from rosenblatt.data.conll import read_conll
+
+    block: list[Any] = []
+    tokens = 0
+    for sentence in read_conll(paths, many, label):
+        block.append(sentence)
+        tokens += len(sentence.tokens)
+        if tokens >= MOST:
+            yield split_labels(block, paths)
+            block, tokens = [], 0
+    if block:
+        yield split_labels(block, paths)
+
+
 def split_labels(sentences: Sequence[Any], paths: Sequence[str]) -> tuple[list[Any], list[list[str]]]:
     """Tokens without the last column, which is the tag, and the tags."""
     if not sentences:
@@ -66,7 +89,7 @@ def split_labels(sentences: Sequence[Any], paths: Sequence[str]) -> tuple[list[A
     ]
 
 
-def _parameters(settings: dict[str, Any], algorithm: str | None, columns: int) -> dict[str, Any]:
+def _parameters(settings: dict[str, Any], algorithm: str | None, columns: int, bits: int | None) -> dict[str, Any]:
     """The parameters of a new tagger."""
     name = (algorithm or "averaged-perceptron").lower()
     matches = [known for known in NAMES if known.startswith(name)] if name not in NAMES else [name]
@@ -86,6 +109,10 @@ def _parameters(settings: dict[str, Any], algorithm: str | None, columns: int) -
         )
     if columns > 1:
         made.setdefault("columns", ["word", "pos", *(f"column{k}" for k in range(2, columns))])
+    elif made["templates"] != "words":
+        made.setdefault("columns", ["word"])  # otherwise a misspelled name would be that of the column
+    if bits is not None:
+        made["bits"] = bits
     return made
 
 
@@ -98,17 +125,32 @@ class Training:
         The files.
     whole : bool, default=True
         Whether to read them here; on a cluster the workers do it.
+    label : str, default=None
+        The column of the tag.
+
+    Attributes
+    ----------
+    in_blocks : bool
+        Whether there are more sentences than `X` and `y` hold; they are read again for each epoch.
     """
 
-    def __init__(self, data: Sequence[str], whole: bool = True) -> None:
-        from rosenblatt.data.conll import read_conll, read_sentences
+    def __init__(self, data: Sequence[str], whole: bool = True, label: str | None = None) -> None:
+        from rosenblatt.data.conll import read_sentences
         from rosenblatt.data.sources import expand
 
-        self.data = expand(data)
+        self.data, self.label, self.in_blocks = expand(data), label, False
         if whole:
-            self.X, self.y = split_labels(read_conll(self.data), self.data)
+            blocks = read_blocks(self.data, label)
+            self.X, self.y = next(blocks, None) or split_labels([], self.data)
+            for X, y in blocks:
+                if "-" not in self.data:
+                    self.in_blocks = True
+                    break
+                self.X, self.y = self.X + X, self.y + y
             self.sentences, self.tokens = len(self.X), sum(map(len, self.X))
         else:
+            if label is not None:
+                raise Usage("--label of sentences is for training on one computer; got it with --dask. Leave it out.")
             if "-" in self.data:
                 raise Usage("--dask needs files that every worker can open; got standard input. Save it first.")
             first = next((sentence for name in self.data for sentence in read_sentences(name)), None)
@@ -178,7 +220,7 @@ class Training:
         from rosenblatt.cli._examples import Interrupt
         from rosenblatt.training.history import History
         from rosenblatt.training.schedule import Schedule, StopRule, VisitingOrder, stopping_when
-        from rosenblatt.training.sequences import SequencePasses
+        from rosenblatt.training.sequences import BlocksOfSentences, SequencePasses
 
         training = getattr(estimator, "training_", None) or {}
         same = resume and training.get("data") == self._fingerprint()
@@ -196,19 +238,34 @@ class Training:
         else:
             schedule, history = self._schedule(estimator, epochs, seed, shuffle), History()
         chain = estimator._chain if resume else estimator._new_chain()
-        batch, truth = estimator._encode(chain, self.X, self.y)
-        passes = SequencePasses(chain, batch, truth, VisitingOrder(schedule.shuffle, schedule.seed))
+        order = VisitingOrder(schedule.shuffle, schedule.seed)
+        passes: SequencePasses | BlocksOfSentences
+        if self.in_blocks:
+            self.X, self.y = [], []
+            passes = BlocksOfSentences(
+                chain,
+                lambda: (estimator._encode(chain, X, y) for X, y in read_blocks(self.data, self.label)),
+                order,
+            )
+        else:
+            batch, truth = estimator._encode(chain, self.X, self.y)
+            passes = SequencePasses(chain, batch, truth, order)
         with Interrupt() as interrupt, stopping_when(lambda: interrupt.asked):
             estimator._train(chain, passes, schedule, history, on_epoch)
         estimator._finish(chain, history, passes.smallest_margin)
         estimator.training_ = {"data": self._fingerprint(), "run": {**schedule.to_json(), **history.to_json()}}
+        if self.label is not None:
+            estimator.training_["label"] = self.label
+        if self.in_blocks:
+            epoch = (history.done or [history.current])[-1]
+            self.sentences, self.tokens = epoch.examples, round(epoch.weight)
         return history
 
 
 def train(
     context: click.Context, data: Sequence[str], model: str, algorithm: str | None, epochs: int | None,
-    settings: dict[str, Any], seed: int, shuffle: bool, test: str | None, resume: bool, json: bool, quiet: bool,
-    cluster: tuple[str | None, int | None, str | None],
+    settings: dict[str, Any], label: str | None, bits: int | None, seed: int, shuffle: bool, test: str | None, resume: bool,
+    json: bool, quiet: bool, cluster: tuple[str | None, int | None, str | None],
 ) -> None:  # fmt: skip
     """Train a tagger on files in columns, with `cluster` (address, shards and mixing) on that."""
     from rosenblatt.cli._files import emit, save_model
@@ -218,14 +275,16 @@ def train(
     refuse(context, _OPTIONS)
     given = {name: context.get_parameter_source(name) for name in ("seed", "shuffle")}
     asked = [name for name, source in given.items() if source is not None and source.name == "COMMANDLINE"]
-    run = Training(data, whole=cluster[0] is None)
+    estimator = None
     if resume:
         estimator = load_tagger(model)
-        if settings or algorithm or asked:
-            what = "--set" if settings else "--algorithm" if algorithm else f"--{asked[0]}"
-            raise Usage(f"{what} is part of the model and cannot be given with --resume. Leave it out.")
-    else:
-        estimator = new_tagger({"random_state": seed, **_parameters(settings, algorithm, run.columns)})
+        given_options = {"--set": settings, "--algorithm": algorithm, "--label": label, "--bits": bits}
+        if wrong := [*(name for name, value in given_options.items() if value), *(f"--{name}" for name in asked)]:
+            raise Usage(f"{wrong[0]} is part of the model and cannot be given with --resume. Leave it out.")
+        label = label_of(estimator)
+    run = Training(data, whole=cluster[0] is None, label=label)
+    if estimator is None:
+        estimator = new_tagger({"random_state": seed, **_parameters(settings, algorithm, run.columns, bits)})
     if test is not None:
         expand(test)
     printed = False
@@ -278,6 +337,133 @@ def train(
         raise click.exceptions.Exit(INTERRUPTED)
 
 
+_OF_STREAM = {"data", "model", "algorithm", "settings", "output", "label", "format", "bits", "json", "quiet"}
+"""Options of `rosenblatt stream` that have a meaning for sentences."""
+
+
+def stream(
+    context: click.Context, data: Sequence[str], model: str | None, algorithm: str | None, settings: dict[str, Any],
+    label: str | None, bits: int | None, output: str | None, json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Tag each sentence, then learn it."""
+    from rosenblatt.cli._examples import Interrupt
+    from rosenblatt.cli._files import emit, save_model
+    from rosenblatt.cli._files import output as opened
+    from rosenblatt.cli._session import new_tagger
+    from rosenblatt.data.conll import read_conll
+
+    refuse(context, _OF_STREAM)
+    estimator: Any = None
+    many: tuple[int, ...] = ()
+    if model is not None and Path(model).exists():
+        estimator = load_tagger(model)
+        given = {"--set": settings, "--algorithm": algorithm, "--label": label, "--bits": bits}
+        if wrong := [name for name, value in given.items() if value]:
+            raise Usage(
+                f"{wrong[0]} is part of the model and cannot be changed later. Leave it out, or choose a new file."
+            )
+        many, label = (columns_of(estimator) + 1,), label_of(estimator)
+    count = Tally()
+    lines = not (json or quiet)
+    if lines:
+        click.echo(f"{'sentences':>12}{'tokens':>12}{'wrong tags':>12}{'accuracy':>10}{'since last':>12}")
+    with contextlib.ExitStack() as stack:
+        file = None if output is None else stack.enter_context(opened(output))
+        interrupt = stack.enter_context(Interrupt())
+        for sentence in interrupt.before_end(read_conll(data, many, label)):
+            (x,), (y,) = split_labels([sentence], data)
+            if estimator is None:
+                columns = 1 if isinstance(x[0], str) else len(x[0])
+                estimator = new_tagger(_parameters(settings, algorithm, columns, bits))
+            guess = estimator.learn_one(x, y) or [None] * len(y)
+            if file is not None:
+                file.write("".join(tagged([x], [["" if tag is None else tag for tag in guess]])))
+            if count.add(y, guess) and lines:
+                click.echo(count.line())
+    if estimator is None:
+        raise Usage(f"{', '.join(data)}: there is no sentence in it. Check the file and --format.")
+    if count.finish() and lines:
+        click.echo(count.line())
+    if model is not None:
+        if label is not None:
+            estimator.training_ = {"label": label}
+        save_model(estimator, model)
+    if json:
+        emit({"algorithm": type(estimator).__name__, "rule": estimator.rule, **count.to_json(),
+              "classes": [str(tag) for tag in estimator.classes_.tolist()], "features": estimator.n_features_})  # fmt: skip
+    if interrupt.asked:
+        warn("interrupted" + (f"; {model} holds the model learned so far." if model is not None else "."))
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+class Tally:
+    """Numbers of sentences and tags that were predicted before they were learned, and their course at doubling counts."""
+
+    def __init__(self) -> None:
+        self.sentences = self.tokens = self.wrong = self.whole = 0
+        self.curve = [(0, 0, 0)]
+
+    def add(self, truth: Sequence[Any], guess: Sequence[Any]) -> bool:
+        """Count a sentence; return whether a line of the table is due."""
+        wrong = sum(a != b for a, b in zip(truth, guess, strict=True))
+        self.sentences, self.tokens = self.sentences + 1, self.tokens + len(truth)
+        self.wrong, self.whole = self.wrong + wrong, self.whole + (wrong == 0)
+        return self.sentences & (self.sentences - 1) == 0 and self._mark()
+
+    def finish(self) -> bool:
+        """Mark the end; return whether a line of the table is due."""
+        return self.sentences > self.curve[-1][0] and self._mark()
+
+    def _mark(self) -> bool:
+        self.curve.append((self.sentences, self.tokens, self.wrong))
+        return True
+
+    def line(self) -> str:
+        """The line of the table for what was marked last."""
+        (_, tokens, wrong), (sentences, *now) = self.curve[-2:]
+        shares = f"{1 - now[1] / now[0]:>10.2%}{1 - (now[1] - wrong) / (now[0] - tokens):>12.2%}"
+        return f"{sentences:>12,}{now[0]:>12,}{now[1]:>12,}{shares}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        names = ("sentences", "tokens", "mistakes")
+        return {
+            "accuracy": 1 - self.wrong / self.tokens, "mistakes": self.wrong, "tokens": self.tokens, "sentences": self.sentences,
+            "whole_sentences": self.whole, "curve": [dict(zip(names, point, strict=True)) for point in self.curve[1:]],
+        }  # fmt: skip
+
+
+_OF_TRACE = {"data", "algorithm", "epochs", "limit", "to", "output", "settings", "label", "format"}
+"""Options of `rosenblatt trace` that have a meaning for sentences."""
+
+
+def trace(
+    context: click.Context, data: Sequence[str], algorithm: str | None, epochs: int, settings: dict[str, Any],
+    label: str | None, limit: int, to: str, output: str | None,
+) -> None:  # fmt: skip
+    """Show the table of Viterbi's algorithm and the update of each sentence, and learn it."""
+    from rosenblatt.cli._files import output as opened
+    from rosenblatt.cli._session import new_tagger
+
+    refuse(context, _OF_TRACE)
+    if to not in ("text", "markdown"):
+        raise Usage(f"--to of sentences must be text or markdown; got {to}. Choose one of these.")
+    run = Training(data, label=label)
+    estimator = new_tagger(_parameters(settings, algorithm or "perceptron", run.columns, None))
+    with opened(output) as file:
+        for number, (x, y) in enumerate(itertools.islice(itertools.cycle(zip(run.X, run.y, strict=True)), limit)):
+            epoch, place = divmod(number, len(run.X))
+            if epoch == epochs:
+                break
+            title = f"Sentence {place + 1}" + (f", epoch {epoch + 1}" if epochs > 1 else "")
+            table = ["Not predicted: no tag is known yet."]
+            if number:
+                known = estimator.trace(x, y)
+                table = [known.to_text() if to == "text" else known.to_markdown()]
+            file.write("\n".join([("## " if to == "markdown" else "") + title, "", *table, "", ""]))
+            estimator.learn_one(x, y)
+
+
 def refuse(context: click.Context, known: set[str]) -> None:
     """Raise an error if an option was given that has no meaning for sentences."""
     for name in context.params:
@@ -292,8 +478,14 @@ def report_on(estimator: Any, data: Sequence[str]) -> Any:
     from rosenblatt.data.conll import read_conll
     from rosenblatt.sequences.chunks import compare
 
-    X, y = split_labels(read_conll(data, (columns_of(estimator) + 1,)), data)
+    X, y = split_labels(list(read_conll(data, (columns_of(estimator) + 1,), label_of(estimator))), data)
     return compare(y, [[str(tag) for tag in tags] for tags in estimator.predict(X)])
+
+
+def label_of(estimator: Any) -> str | None:
+    """The column of the tag in the data that a tagger was trained on; None if it is the usual one."""
+    label: str | None = (getattr(estimator, "training_", None) or {}).get("label")
+    return label
 
 
 def columns_of(estimator: Any) -> int:
@@ -304,6 +496,14 @@ def columns_of(estimator: Any) -> int:
             "The tagger must have templates; this one was trained in Python on features of its own. Use it in Python."
         )
     return len(templates.columns)
+
+
+def tagged(sentences: list[list[Any]], tags: list[list[Any]]) -> Iterator[str]:
+    """Sentences in columns with their tags in the last one."""
+    for tokens, found in zip(sentences, tags, strict=True):
+        for token, one in zip(tokens, found, strict=True):
+            yield f"{token if isinstance(token, str) else chr(9).join(token)}\t{one}\n"
+        yield "\n"
 
 
 def inspect(estimator: Any, path: str, top: int, json: bool) -> None:

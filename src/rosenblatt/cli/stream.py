@@ -52,7 +52,9 @@ from rosenblatt.cli._errors import INTERRUPTED, Usage, go_on_unread, warn
 @option.seed
 @option.as_json
 @option.quiet
+@click.pass_context
 def stream(
+    context: click.Context,
     data: tuple[str, ...],
     model: str | None,
     algorithm: str | None,
@@ -80,7 +82,8 @@ def stream(
 ) -> None:
     """Predict each example, then learn it. The accuracy of these predictions is printed after 1, 2, 4, 8, ... examples.
 
-    With --regression, the label is a number, and the errors of the predictions are printed.
+    With --regression, the label is a number, and the errors of the predictions are printed. With --format conll, an example is a
+    sentence with a tag for each word, and the accuracy of the tags is printed.
 
     Ctrl-C ends the stream and saves the model.
 
@@ -100,6 +103,12 @@ def stream(
     check_output(model)
     if model is not None or output is not None:
         go_on_unread("stdout")
+    if format == "conll":
+        from rosenblatt.cli import _sequences
+
+        parameters = option.parsed_settings(settings, "sequence-perceptron")
+        _sequences.stream(context, data, model, algorithm, parameters, label, bits, output, json, quiet)
+        return
     options = option.stream_options(format, label, header, bits, types, interactions, standardize, one_based, None)
     regression = regression or names_regressor(algorithm)
     named = algorithm or (ALGORITHM if regression else option.STREAMING)

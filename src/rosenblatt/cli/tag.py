@@ -85,10 +85,10 @@ def _parts(sentences: Iterator[list[Any]], size: int) -> Iterator[list[list[Any]
 def _lines(sentences: list[list[Any]], tags: list[list[Any]], json: bool) -> Iterator[str]:
     import json as writer
 
+    from rosenblatt.cli._sequences import tagged
+
+    if not json:
+        yield from tagged(sentences, tags)
+        return
     for tokens, found in zip(sentences, tags, strict=True):
-        if json:
-            yield writer.dumps({"tokens": tokens, "tags": found}, ensure_ascii=False) + "\n"
-        else:
-            for token, one in zip(tokens, found, strict=True):
-                yield f"{token if isinstance(token, str) else chr(9).join(token)}\t{one}\n"
-            yield "\n"
+        yield writer.dumps({"tokens": tokens, "tags": found}, ensure_ascii=False) + "\n"

@@ -53,7 +53,9 @@ from rosenblatt.cli._errors import Usage
 @option.header
 @option.types
 @option.one_based
+@click.pass_context
 def trace(
+    context: click.Context,
     data: tuple[str, ...],
     algorithm: str | None,
     epochs: int,
@@ -75,12 +77,21 @@ def trace(
 ) -> None:
     """Show every step of a learner: score, label, mistake, weights before and after, and the two sides of the mistake bound.
 
+    With --format conll, show for each sentence the table of Viterbi's algorithm and what is added to the weights of a tagger.
+
     For example:
       rosenblatt trace points.csv --init=-1,0,0 --on-zero positive
       rosenblatt trace points.csv --positive C1
       rosenblatt trace one.csv --classes 0,1,2 --init='-2,2,1;0,3,4;1,4,-2' --no-intercept
       rosenblatt trace points.csv -a passive-aggressive --set C=0.5 --to html -o steps.html
+      rosenblatt trace short.conll --format conll --set templates=word
     """
+    if format == "conll":
+        from rosenblatt.cli import _sequences
+
+        parameters = option.parsed_settings(settings, "sequence-perceptron")
+        _sequences.trace(context, data, algorithm, epochs, parameters, label, limit, to, output)
+        return
     from rosenblatt.estimators.bases import with_sklearn
 
     with_sklearn()  # a trace calls `fit`

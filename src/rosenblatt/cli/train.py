@@ -182,6 +182,8 @@ def train(
             algorithm,
             epochs,
             parameters,
+            label,
+            bits,
             seed,
             shuffle,
             test,

@@ -88,16 +88,20 @@ class Facts:
     tags: list[Any]
 
 
-def shard_of(X: Any, y: Any, templates: Sequence[str] | None, columns: Sequence[str] | None) -> Sentences:
+def shard_of(
+    X: Any, y: Any, templates: Sequence[str] | None, columns: Sequence[str] | None, bits: int | None
+) -> Sentences:
     """Encode sentences and their tags."""
     found = checked_tags(X, y)
-    vocabulary, number = Vocabulary(), dict[Any, int]()
+    vocabulary, number = Vocabulary(bits), dict[Any, int]()
     truth = np.array([number.setdefault(tag, len(number)) for tag in found], dtype=np.int32)
     parsed = None if templates is None else parse(templates, columns)
     return Sentences(encode(X, parsed, vocabulary, True), truth, list(number), vocabulary)
 
 
-def load_part(part: Any, templates: Sequence[str] | None, columns: Sequence[str] | None, place: str) -> Sentences:
+def load_part(
+    part: Any, templates: Sequence[str] | None, columns: Sequence[str] | None, bits: int | None, place: str
+) -> Sentences:
     """A shard of a partition (X, y)."""
     part = part[0] if isinstance(part, Box) else part
     if not isinstance(part, tuple | list) or len(part) != 2:
@@ -105,12 +109,14 @@ def load_part(part: Any, templates: Sequence[str] | None, columns: Sequence[str]
             f"A partition must be a pair of sentences and their tags; {place} is a {type(part).__name__}. Return (X, y)."
         )
     try:
-        return shard_of(part[0], part[1], templates, columns)
+        return shard_of(part[0], part[1], templates, columns, bits)
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from None
 
 
-def load_pieces(pieces: Sequence[Piece], templates: Sequence[str], columns: Sequence[str] | None) -> Sentences:
+def load_pieces(
+    pieces: Sequence[Piece], templates: Sequence[str], columns: Sequence[str] | None, bits: int | None
+) -> Sentences:
     """A shard of parts of files; the last column is the tag."""
     X: list[Any] = []
     y: list[list[str]] = []
@@ -130,7 +136,7 @@ def load_pieces(pieces: Sequence[Piece], templates: Sequence[str], columns: Sequ
             if error.line is None or span is None:
                 raise
             raise BadData(error.message, name, error.line + count_lines(name, span[0])) from None
-    return shard_of(X, y, templates, columns)
+    return shard_of(X, y, templates, columns, bits)
 
 
 def facts_of(shard: Sentences) -> Facts:
@@ -449,7 +455,7 @@ def cut(names: Sequence[str], shards: int | None) -> list[list[Piece]]:
 def _arguments(estimator: Any, client: Any, X: Any, y: Any, shards: int | None) -> tuple[Any, list[tuple[Any, ...]]]:
     """The function that loads a shard, and its arguments for each."""
     templates = estimator._parsed()
-    plan = (None, None) if templates is None else (templates.names, templates.columns)
+    plan = (*((None, None) if templates is None else (templates.names, templates.columns)), estimator.bits)
     if isinstance(X, str | os.PathLike) or (
         isinstance(X, list | tuple) and X and all(isinstance(name, str | os.PathLike) for name in X)
     ):

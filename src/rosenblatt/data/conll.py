@@ -1,5 +1,9 @@
-"""Sentences in columns, as the shared tasks of CoNLL have them: a token on each line, a blank line after each sentence."""
+"""Sentences in columns, as the shared tasks of CoNLL have them: a token on each line, a blank line after each sentence.
 
+Of CoNLL-U, the format of Universal Dependencies with ten columns, the words and one column of tags are taken.
+"""
+
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +13,10 @@ from .sources import Opened, expand
 
 _BLOCK = 1 << 20
 _IGNORED = "-DOCSTART-"
+_NAMES = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+"""The columns of CoNLL-U."""
+_NUMBER = re.compile(r"[1-9]\d*([-.]\d+)?")
+_COMMENT = re.compile(r"#\s*(newdoc|newpar|\w[^\t=]* = [^\t]*)")
 
 
 class Sentence(NamedTuple):
@@ -65,8 +73,26 @@ def read_lines(name: str, span: tuple[int, int] | None = None) -> Iterator[tuple
         source.close()
 
 
-def read_sentences(name: str, many: Sequence[int] = (), span: tuple[int, int] | None = None) -> Iterator[Sentence]:
-    """The sentences of a file; lines that begin with -DOCSTART- are ignored.
+def _place(label: str, many: int, name: str) -> int:
+    """The number of the column of the tag."""
+    universal = many == len(_NAMES)
+    if universal and label.lower() in _NAMES:
+        return _NAMES.index(label.lower())
+    if not label.isdecimal() or int(label) >= many:
+        names = ", or for CoNLL-U upos, xpos or another of its names" if universal else ""
+        raise BadData(
+            f"The column of the tag must be a number from 0 to {many - 1}{names}; got {label!r}. Change --label.", name
+        )
+    return int(label)
+
+
+def read_sentences(
+    name: str, many: Sequence[int] = (), span: tuple[int, int] | None = None, label: str | None = None
+) -> Iterator[Sentence]:
+    """The sentences of a file; lines that begin with -DOCSTART- and the comments of CoNLL-U are ignored.
+
+    Lines of ten columns with tabs between them, the first one a number, are CoNLL-U: of them, tokens are pairs of a word and a
+    tag, and lines of several words (1-2) and of words that are not in the text (1.1) are left out.
 
     Parameters
     ----------
@@ -76,6 +102,8 @@ def read_sentences(name: str, many: Sequence[int] = (), span: tuple[int, int] | 
         The allowed numbers of columns; by default that of the first token.
     span : tuple of int, default=None
         Read only this range of bytes, whose lines are counted from 1; for uncompressed files.
+    label : str, default=None
+        The number of the column of the tag, which becomes the last one, or its name in CoNLL-U; by default the last, or upos.
 
     Raises
     ------
@@ -83,7 +111,7 @@ def read_sentences(name: str, many: Sequence[int] = (), span: tuple[int, int] | 
         A line has another number of columns.
     """
     tokens: list[tuple[str, ...]] = []
-    first = 1
+    first = width = 0
     for number, line in read_lines(name, span):
         fields = tuple(line.split("\t") if "\t" in line else line.split())
         if not line.strip() or fields[0] == _IGNORED:
@@ -91,6 +119,16 @@ def read_sentences(name: str, many: Sequence[int] = (), span: tuple[int, int] | 
                 yield Sentence(tokens, first)
             tokens = []
             continue
+        if not tokens and line[0] == "#" and (_COMMENT.fullmatch(line) or width not in (0, len(fields))):
+            continue
+        width = width or len(fields)
+        if len(fields) == len(_NAMES) and "\t" in line and "" not in fields and _NUMBER.fullmatch(fields[0]):
+            if not fields[0].isdigit():
+                continue
+            fields = fields[1], fields[_place(label or "upos", len(_NAMES), name)]
+        elif label is not None and len(fields) == width:
+            place = _place(label, width, name)
+            fields = (*fields[:place], *fields[place + 1 :], fields[place])
         if not many:
             many = (len(fields),)
         if len(fields) not in many or "" in fields or "\0" in line:
@@ -108,11 +146,9 @@ def read_sentences(name: str, many: Sequence[int] = (), span: tuple[int, int] | 
         yield Sentence(tokens, first)
 
 
-def read_conll(paths: str | Sequence[str], many: Sequence[int] = ()) -> list[Sentence]:
-    """All sentences of files or patterns; all have the same number of columns."""
-    found: list[Sentence] = []
+def read_conll(paths: str | Sequence[str], many: Sequence[int] = (), label: str | None = None) -> Iterator[Sentence]:
+    """The sentences of files or patterns; all have the same number of columns."""
     for name in expand(paths):
-        for sentence in read_sentences(name, many):
+        for sentence in read_sentences(name, many, label=label):
             many = (len(sentence.tokens[0]),)
-            found.append(sentence)
-    return found
+            yield sentence

@@ -95,8 +95,8 @@ ENTRIES: dict[str, tuple[str, str]] = {
         f"(d2d2d2) (Q1Q2i1) q1 d1 (qd1?) q1 {_FEATURES} Q2 i1 q1 q i1 {_WORK} (i1i1d2)",
     ),
     "number_strings": ("text.templates", "B1 q Q1 q2 i1"),
-    "shape_strings": ("text.templates", "B1 q2 q q q B1 (Q1q1B1) q1 ? B1 i2 q"),
-    "extract": ("text.templates", "q2 q1 q1 i2 i2 q i2 (Q1Q2) q1 ? q1 i1 q"),
+    "shape_strings": ("text.templates", "B1 q2 q q q B1 (Q1q1B1) q1 ? ? B1 i2 q"),
+    "extract": ("text.templates", "q2 q1 q1 i2 i2 q1 (q1i1) (Q1Q2) q q1 ? q1 i1 q"),
     "settle": ("separation", f"{_ROWS} d ? d q1 d1 q d2 (d2d2) d2"),
 }
 """Functions by name: the module of the engine that defines each, and its signature."""

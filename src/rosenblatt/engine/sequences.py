@@ -80,24 +80,34 @@ def _add_scores(w, u, scale, batch, first, count, tags, previous, emission, chai
                 chain[f, y] = scale * w[r, y] - u[r, y]
     given = row_of.size > 0
     plain = value.size == 0
+    one, two, three, four = uint64(1), uint64(2), uint64(3), uint64(4)
     for t in range(uint64(count)):
         for y in range(width):
             emission[t, y] = 0.0
         at = uint64(first) + t
-        for e in range(uint64(feature_start[at]), uint64(feature_start[at + uint64(1)])):
-            r = uint64(row_of[uint64(feature[e])]) if given else uint64(feature[e])
-            if r == uint64(0):
-                continue
-            if plain and scale <= 0.0:
+        e, end = uint64(feature_start[at]), uint64(feature_start[at + one])
+        if plain and scale <= 0.0:  # four rows at once: their sum stays in a register, added up in the same order
+            while e + four <= end:
+                a, b, c, d = (
+                    uint64(feature[e]), uint64(feature[e + one]), uint64(feature[e + two]), uint64(feature[e + three])
+                )  # fmt: skip
+                if given:
+                    a, b, c, d = uint64(row_of[a]), uint64(row_of[b]), uint64(row_of[c]), uint64(row_of[d])
                 for y in range(width):
-                    emission[t, y] += w[r, y]
+                    emission[t, y] = emission[t, y] + w[a, y] + w[b, y] + w[c, y] + w[d, y]
+                e += four
+        while e < end:
+            r = uint64(row_of[uint64(feature[e])]) if given else uint64(feature[e])
+            v = 1.0 if plain else value[e]
+            if r == uint64(0):
+                pass
             elif scale <= 0.0:
                 for y in range(width):
-                    emission[t, y] += value[e] * w[r, y]
+                    emission[t, y] += v * w[r, y]
             else:
-                v = 1.0 if plain else value[e]
                 for y in range(width):
                     emission[t, y] += v * (scale * w[r, y] - u[r, y])
+            e += one
 
 
 @njit(**NOGIL, error_model="numpy")
@@ -115,11 +125,22 @@ def _best(count, tags, width, emission, chain, alpha, first, guesses):
         before = alpha[t - one, uint64(0)]
         for y in range(width):
             alpha[t, y] = before + chain[one, y]
-        for f in range(one, tags):
+        f = one
+        while f + uint64(4) <= tags:  # four tags at once, so that fewer maxima go through memory
+            a, b = alpha[t - one, f], alpha[t - one, f + one]
+            c, d = alpha[t - one, f + uint64(2)], alpha[t - one, f + uint64(3)]
+            for y in range(width):
+                p, q = a + chain[f + one, y], b + chain[f + uint64(2), y]
+                r, s = c + chain[f + uint64(3), y], d + chain[f + uint64(4), y]
+                p, r = max(p, q), max(r, s)
+                alpha[t, y] = max(alpha[t, y], p, r)
+            f += uint64(4)
+        while f < tags:
             before = alpha[t - one, f]
             for y in range(width):
                 reached = before + chain[f + one, y]
                 alpha[t, y] = max(alpha[t, y], reached)
+            f += one
         for y in range(width):
             alpha[t, y] += emission[t, y]
     tag, top = uint64(0), alpha[count - one, uint64(0)]

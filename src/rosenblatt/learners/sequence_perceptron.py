@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.engine.steps import kind_of_step
 from rosenblatt.estimators.base import as_before_on_failure
 from rosenblatt.estimators.bases import bases
 from rosenblatt.estimators.parameters import Declared, choice, parameter, positive, shared, switch, whole
@@ -43,7 +44,7 @@ from rosenblatt.sequences.trace import SentenceTrace, trace_sentence
 from rosenblatt.training.history import History
 from rosenblatt.training.loop import run_epochs
 from rosenblatt.training.schedule import Schedule, VisitingOrder
-from rosenblatt.training.sequences import SequencePasses
+from rosenblatt.training.sequences import BlocksOfSentences, SequencePasses
 
 from . import arow, passive_aggressive, perceptron
 
@@ -127,6 +128,12 @@ class SequencePerceptron(Declared, BaseEstimator):
         "word, or a word and a part of speech.",
         none=True, other=("list of names", _is_list),
     )  # fmt: skip
+    bits: int | None = whole(
+        None,
+        "Hash the features to 2^bits numbers, which limits memory: no string is kept, features have no names, and some share "
+        "weights. None keeps the strings, so that no two features share a weight.",
+        most=28, none=True,
+    )  # fmt: skip
     max_iter: int = shared("max_iter", 10)
     tol: float | None = shared("tol", None)
     n_iter_no_change: int = shared("n_iter_no_change")
@@ -174,12 +181,12 @@ class SequencePerceptron(Declared, BaseEstimator):
     def _train(
         self,
         chain: SequenceModel,
-        passes: SequencePasses,
+        passes: SequencePasses | BlocksOfSentences,
         schedule: Schedule,
         history: History,
         on_epoch: Callable[[History], None] | None = None,
     ) -> History:
-        if not passes.sentences.size:
+        if passes.is_empty:
             raise ValueError(
                 "X must hold at least one sentence with tokens; got none. Check how the sentences were read or split."
             )
@@ -208,12 +215,35 @@ class SequencePerceptron(Declared, BaseEstimator):
         """
         with as_before_on_failure(self):
             self._check_parameters()
-            chain = self._chain if hasattr(self, "_chain") else self._new_chain()
+            chain = self._chain_to_learn()
             batch, truth = self._encode(chain, X, y)
             chain.learn(batch, truth, np.arange(len(batch)))
-            self._chain = chain
-            self.converged_, self._smallest_margin = False, 0.0
+            self._learned(chain, truth)
         return self
+
+    def _chain_to_learn(self) -> SequenceModel:
+        """The model, or a new one; raise an error if parameters on which its weights depend were changed."""
+        if not hasattr(self, "_chain"):
+            self._check_parameters()
+            return self._new_chain()
+        self._check_unchanged()
+        return self._chain
+
+    def _check_unchanged(self) -> None:
+        chain = self._chain
+        step, params = self._step_of_rule()
+        same = kind_of_step(step) is kind_of_step(chain.step) and params == tuple(chain.params)
+        if not (same and self._parsed() == chain.templates and self.bits == chain.vocabulary.bits):
+            raise ValueError(
+                "`rule`, `C`, `r`, `templates`, `columns` and `bits` must not change after learning has begun; got other values "
+                "than those of the model. Set the old ones again, or call `fit`, which begins anew."
+            )
+
+    def _learned(self, chain: SequenceModel, truth: Numbers) -> None:
+        """Keep the model; what `fit` found out about it is no longer known if it learned a token."""
+        self._chain = chain
+        if truth.size or not hasattr(self, "converged_"):
+            self.converged_, self._smallest_margin = False, 0.0
 
     def learn_one(self, x: Any, y: Any) -> list[Any] | None:
         """Learn one sentence.
@@ -230,24 +260,20 @@ class SequencePerceptron(Declared, BaseEstimator):
         list or None
             The tags that were predicted before learning; None before any tag is known.
         """
-        chain = getattr(self, "_chain", None)
-        if chain is None:
-            self._check_parameters()
-            chain = self._new_chain()
+        chain = self._chain_to_learn()
         before = len(chain.tags)
         batch, truth = self._encode(chain, [x], [y])
         rows = chain.rows(batch.keys)
         guesses = chain.tag(batch, rows, True) if self.readout == "average" else None
         last = chain.learn(batch, truth, np.zeros(1, np.int64), rows)
-        self._chain = chain
-        self.converged_, self._smallest_margin = False, 0.0
+        self._learned(chain, truth)
         return [chain.tags[k] for k in (last if guesses is None else guesses).tolist()] if before else None
 
     def _parsed(self) -> Templates | None:
         return None if self.templates is None else parse(self.templates, self.columns)
 
     def _new_chain(self) -> SequenceModel:
-        return SequenceModel(*self._step_of_rule(), self._parsed())
+        return SequenceModel(*self._step_of_rule(), self._parsed(), self.bits)
 
     def _step_of_rule(self) -> tuple[Callable[..., Any], tuple[float, ...]]:
         """The step function of the rule, and its numbers."""
@@ -493,6 +519,8 @@ class SequencePerceptron(Declared, BaseEstimator):
         """
         from rosenblatt.model_file import save
 
+        if hasattr(self, "_chain"):
+            self._check_unchanged()
         save(self, path)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engine.conventions import Chain, Shaping
-from rosenblatt.sequences.encoding import Vocabulary, keys_of, number_of_strings, padded, parts_of
+from rosenblatt.sequences.encoding import HASHED, Vocabulary, keys_of, number_of_strings, padded, parts_of
 from rosenblatt.sequences.model import ROWS, TAGS, SequenceModel
 from rosenblatt.sequences.templates import parse
 
@@ -22,6 +22,7 @@ Values = dict[str, Any]
 _KINDS = ("i1", "i2", "i4", "f4")
 _LOW = 0xFFFFFFFF
 _MOST = 1 << 31
+BITS = range(1, 29)
 
 
 def sequence_values(model: SequenceModel) -> Values:
@@ -45,12 +46,13 @@ def sequence_values(model: SequenceModel) -> Values:
     ranks[order] = np.arange(len(text))
     parts[named] = ranks[numbers]
     text = [text[k] for k in order]
-    named[:, 0] |= codes == Chain.TRANSITION
+    named[:, 0] |= (codes == Chain.TRANSITION) | (codes == HASHED)
     inner = np.lexsort((parts[:, 2], parts[:, 1], parts[:, 0], codes))
     kept, codes, parts, named = kept[inner], codes[inner], parts[inner], named[inner]
     used = used[kept]
     return {
         "params": tuple(model.params),
+        "bits": model.vocabulary.bits,
         "templates": None if model.templates is None else list(model.templates.names),
         "columns": None if model.templates is None else list(model.templates.columns),
         "tags": list(model.tags),
@@ -89,7 +91,9 @@ def sequence_from_values(values: Values, step: Callable[..., Any], params: tuple
     _check(names is None or all(isinstance(name, str) for name in [*names, *columns]), "the list of templates")
     templates = None if names is None else parse(names, columns)
     _check(values["params"] == params, "the numbers of the rule")
-    model = SequenceModel(step, params, templates)
+    bits = values.get("bits")
+    _check(bits is None or (type(bits) is int and bits in BITS), "the number of bits")
+    model = SequenceModel(step, params, templates, bits)
     _check(isinstance(tags, list) and all(isinstance(tag, str | int) for tag in tags), "the list of tags")
     model.codes(tags)
     _check(len(model.tags) == len(tags) <= 1 << 20, "the list of tags")
@@ -100,15 +104,21 @@ def sequence_from_values(values: Values, step: Callable[..., Any], params: tuple
     place = _numbered(model.vocabulary, text, lengths)
     most_codes = Chain.TEMPLATES + (0 if templates is None else len(templates.names)) - 1
     codes = _whole(values["codes"], "the list of features", None, most_codes)
-    _check((codes >= Chain.TRANSITION).all(), "the list of features")
+    _check(((codes == Chain.TRANSITION) | ((codes == HASHED) == (bits is not None))).all(), "the list of features")
     strings = number_of_strings(codes, templates)
     named = np.arange(3) < strings[:, None]
-    named[:, 0] |= codes == Chain.TRANSITION
+    hashed = codes == HASHED
+    named[:, 0] |= (codes == Chain.TRANSITION) | hashed
     flat = _whole(values["parts"], "the list of features", int(named.sum()), _LOW)
     parts = np.zeros((codes.size, 3), np.int64)
     parts[named] = flat
     string = np.arange(3) < strings[:, None]
-    _check((parts[string] < lengths.size).all() and (parts[~string] <= len(tags)).all(), "the list of features")
+    _check((parts[string] < lengths.size).all(), "the list of features")
+    _check((parts[~hashed][~string[~hashed]] <= len(tags)).all(), "the list of features")
+    _check(
+        not hashed.any() or 1 <= parts[hashed, 0].min() <= parts[hashed, 0].max() <= model.vocabulary.mask + 1,
+        "the list of features",
+    )
     parts[string] = place[parts[string]]
 
     entries = _whole(values["entries"], "the number of weights", codes.size, len(tags))

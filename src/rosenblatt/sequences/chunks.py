@@ -10,16 +10,30 @@ _BEGINS, _ENDS = {"B", "S"}, {"E", "S"}
 _LETTERS = {"B", "I", "O", "E", "S"}
 
 
+_NO_TYPE = "_"
+
+
 def _split(tag: str) -> tuple[str, str]:
     letter, _, kind = tag.partition("-")
-    return letter, kind
+    return letter, kind or _NO_TYPE
+
+
+def _of_chunk(tag: Any) -> bool:
+    """Whether a tag is O, or a letter of BIO or BIOES, alone or with a hyphen and a type."""
+    return isinstance(tag, str) and _split(tag)[0] in _LETTERS and not tag.endswith("-")
 
 
 def has_chunks(tags: Iterable[Any]) -> bool:
-    """Whether all tags are O or a letter of BIO or BIOES, a hyphen and a type."""
+    """Whether all tags are O or a letter of BIO or BIOES, alone or with a hyphen and a type, and not all are O."""
     tags = list(tags)
-    fine = all(isinstance(t, str) and (t == "O" or (_split(t)[0] in _LETTERS and _split(t)[1] != "")) for t in tags)
-    return fine and any(tag != "O" for tag in tags)
+    return all(map(_of_chunk, tags)) and any(tag != "O" for tag in tags)
+
+
+def odd_tag(tags: Iterable[Any]) -> Any:
+    """The first tag, in order, that is not of a chunk if another one has a letter and a type, so that most are; else None."""
+    tags = sorted(map(str, tags))
+    begins = any(tag.startswith("B-") and _of_chunk(tag) for tag in tags)
+    return next((tag for tag in tags if not _of_chunk(tag)), None) if begins else None
 
 
 def chunks(tags: Sequence[str]) -> list[Chunk]:
@@ -76,7 +90,9 @@ class TagReport:
     whole : int
         The number of sentences with all tags right.
     by_type : dict
-        The chunks by their type; empty if the tags are not of chunks.
+        The chunks by their type, `_` for tags without one; empty if the tags are not of chunks.
+    odd : str or None
+        The tag for which there are no counts of chunks although other tags are of chunks.
     """
 
     sentences: int
@@ -84,6 +100,7 @@ class TagReport:
     right: int
     whole: int
     by_type: dict[str, Counts]
+    odd: str | None = None
 
     @property
     def accuracy(self) -> float:
@@ -107,7 +124,15 @@ class TagReport:
         }
         if self.by_type:
             facts |= {"chunks": self.overall.to_json(), "types": {k: v.to_json() for k, v in self.by_type.items()}}
+        if self.odd is not None:
+            facts["note"] = self._note()
         return facts
+
+    def _note(self) -> str:
+        return (
+            "No precision, recall and F1: the tags of chunks must be O, or B, I, E or S with a type, such as B-NP; got "
+            f"{self.odd!r}. Correct this tag in the data, or leave its sentences out."
+        )
 
     def to_text(self) -> str:
         """A table."""
@@ -122,6 +147,8 @@ class TagReport:
             for kind, counts in [*self.by_type.items(), ("overall", self.overall)]:
                 shares = f"{counts.precision:>9.2%}  {counts.recall:>7.2%}  {counts.f1:>7.2%}"
                 lines.append(f"{kind:<{width}}  {shares}  {counts.true:>7,}")
+        if self.odd is not None:
+            lines += ["", self._note()]
         return "\n".join(lines)
 
 
@@ -131,7 +158,8 @@ def compare(truth: Sequence[Sequence[Any]], guesses: Sequence[Sequence[Any]]) ->
     tokens = sum(map(len, truth))
     whole = sum(r == len(t) for r, t in zip(right, truth, strict=True))
     by_type: dict[str, Counts] = {}
-    if has_chunks({tag for tags in truth for tag in tags} | {tag for tags in guesses for tag in tags}):
+    distinct = {tag for tags in truth for tag in tags} | {tag for tags in guesses for tag in tags}
+    if has_chunks(distinct):
         true: Counter[str] = Counter()
         predicted: Counter[str] = Counter()
         both: Counter[str] = Counter()
@@ -141,4 +169,4 @@ def compare(truth: Sequence[Sequence[Any]], guesses: Sequence[Sequence[Any]]) ->
             predicted.update(kind for kind, _, _ in theirs)
             both.update(kind for kind, _, _ in ours & theirs)
         by_type = {kind: Counts(true[kind], predicted[kind], both[kind]) for kind in sorted(true | predicted)}
-    return TagReport(len(truth), tokens, sum(right), whole, by_type)
+    return TagReport(len(truth), tokens, sum(right), whole, by_type, None if by_type else odd_tag(distinct))

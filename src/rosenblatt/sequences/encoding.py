@@ -5,7 +5,7 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,10 @@ _NO_VALUES = np.zeros(0)
 _LARGEST = 1e100  # its square, times a step, is still a number
 _BOUNDARY = "\0"
 """What a template finds beside the ends of a sentence; no token is equal to it."""
+HASHED = 0
+"""In place of a number of `Chain`: the feature is known by its hash only."""
+_DIRECT = 4
+"""A table of the features of all combinations of strings has at most this many cells for each token."""
 
 
 @dataclasses.dataclass
@@ -125,9 +129,16 @@ class KeyTable:
 
 
 class Vocabulary:
-    """Numbers of strings from 0 on. Number 0 stands for what is beside a sentence."""
+    """Numbers of strings from 0 on. Number 0 stands for what is beside a sentence.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    bits : int, default=None
+        Store no strings: a number is a hash, and features have numbers of so many bits.
+    """
+
+    def __init__(self, bits: int | None = None) -> None:
+        self.bits = bits
         self.slots = np.zeros(64, np.uint64)
         self.ends = np.zeros(32, np.int64)
         self.store = np.zeros(256, np.uint8)
@@ -141,6 +152,11 @@ class Vocabulary:
     def size(self) -> int:
         """The number of bytes of all strings."""
         return int(self.ends[self.counts[0]])
+
+    @property
+    def mask(self) -> int:
+        """The largest number of a hashed feature, 0 if features are exact."""
+        return 0 if self.bits is None else (1 << self.bits) - 1
 
     @property
     def arrays(self) -> tuple[Any, Any, Any]:
@@ -180,12 +196,13 @@ class Vocabulary:
         """Write the numbers of shaped strings to a row of `values`."""
         from rosenblatt.engine.entries import shape_strings
 
-        if add:
+        hashed = self.bits is not None and len(self) > 0
+        if add and not hashed:
             self.reserve(count, int(spans[:count, 1].sum()) + count)
         longest = int(spans[:count, 1].max(initial=0))
         kinds = _kinds(shaping[0] >= Shaping.SHAPE and bool((data >= 128).any()))
         out = np.empty(longest + PADDING, np.uint8)
-        shape_strings(data, spans, count, *shaping, kinds, self.arrays, self.counts, add, out, values, row)
+        shape_strings(data, spans, count, *shaping, kinds, self.arrays, self.counts, add, hashed, out, values, row)
 
     def numbers_of(self, other: "Vocabulary") -> Integers:
         """The numbers of all strings of another vocabulary, which are added."""
@@ -256,10 +273,9 @@ class _Column:
 
 def check_sentences(X: Any) -> None:
     """Raise an error if X is not a list of lists."""
-    if isinstance(X, str) or not hasattr(X, "__len__"):
-        raise ValueError(
-            f"X must be a list of sentences, each a list of tokens; got {type(X).__name__}. For one sentence use predict_one."
-        )
+    if isinstance(X, str | bytes | Mapping) or not hasattr(X, "__len__"):
+        advice = "Call list() on it" if isinstance(X, Iterator) else "For one sentence use predict_one or learn_one"
+        raise ValueError(f"X must be a list of sentences, each a list of tokens; got {type(X).__name__}. {advice}.")
     for sentence in X:
         if type(sentence) is list:
             continue
@@ -343,18 +359,20 @@ def encode(
     for name, lower in templates.sources:
         text = texts[templates.columns.index(name)]
         sources.append(_Column(text.lower() if lower else text, count))
-    width = max((source.distinct for source in sources), default=0)
-    values = np.empty((len(templates.shapings), width), np.int32)
+    edges = np.array([source.distinct for source in sources], np.int64)
+    values = np.zeros((len(templates.shapings), int(edges.max(initial=0)) + 1), np.int32)
     for row, (number, shaping, letters) in enumerate(templates.shapings):
         source = sources[number]
         vocabulary.shape(source.data, source.spans, source.distinct, (shaping, letters), add, values, row)
+        values[row, source.distinct] = 0
     numbers = np.stack([source.numbers for source in sources])
-    return _extracted(starts, count, templates, numbers, values, table)
+    return _extracted(starts, count, templates, numbers, edges, values, vocabulary.mask, table)
 
 
 def _extracted(
-    starts: Integers, count: int, templates: Templates, numbers: Numbers, values: Numbers, table: KeyTable | None
-) -> Batch:
+    starts: Integers, count: int, templates: Templates, numbers: Numbers, edges: Integers, values: Numbers, mask: int,
+    table: KeyTable | None,
+) -> Batch:  # fmt: skip
     from rosenblatt.engine.entries import extract
 
     add = table is None
@@ -362,12 +380,16 @@ def _extracted(
     keys = KeyTable(64 + min(count * many, 1 << 16)) if table is None else table
     feature_start = np.zeros(count + 1, np.int64)
     feature = np.empty(count * many, np.int32)
-    single = np.full((many, values.shape[1] + 1), -1, np.int32)
+    cells = [math.prod(int(edges[source]) + 1 for source in sources) for sources in templates.sources_of]
+    direct = [size if size <= _DIRECT * count + 1 else 0 for size in cells]
+    places = np.cumsum([0, *direct])
+    places[:-1][np.equal(direct, 0)] = -1
+    pair = places[:-1], np.full(places[-1], -1, np.int32)
     begin = 0
     while True:
         arrays = keys.slots, keys.keys
         begin = extract(
-            templates.table, templates.source_of, starts, numbers, values, 0, single, arrays, keys.counts, add,
+            templates.table, templates.source_of, starts, numbers, values, edges, pair, arrays, mask, keys.counts, add,
             feature_start, feature, begin,
         )  # fmt: skip
         if begin == starts.size - 1:
@@ -387,6 +409,9 @@ def split_columns(tokens: list[Any], columns: tuple[str, ...]) -> list[Sequence[
     if str not in kinds and not any(issubclass(kind, Mapping) for kind in kinds):
         try:  # `zip(*tokens)` makes an object for each token, which starts the garbage collector again and again
             if set(map(len, tokens)) == {len(columns)}:
+                if kinds <= {tuple, list}:
+                    flat = list(itertools.chain.from_iterable(tokens))
+                    return [flat[k :: len(columns)] for k in range(len(columns))]
                 return [list(map(operator.itemgetter(k), tokens)) for k in range(len(columns))]
         except (TypeError, KeyError, IndexError):
             pass
@@ -394,9 +419,9 @@ def split_columns(tokens: list[Any], columns: tuple[str, ...]) -> list[Sequence[
     wrong = next(
         (t for t in tokens if isinstance(t, str | Mapping) or not hasattr(t, "__len__") or len(t) != many), tokens[0]
     )
-    allowed = f"a tuple of {many} strings ({', '.join(columns)})"
+    allowed = "a string" if many == 1 else f"a tuple of {many} strings ({', '.join(columns)})"
     raise ValueError(
-        f"A token must be {'a string or ' if many == 1 else ''}{allowed}; got {str(wrong)[:60]!r}. Pass templates=None if your "
+        f"A token must be {allowed}; got {str(wrong)[:60]!r}. Pass templates=None if your "
         "tokens are dicts or lists of features, or name their columns with `columns`."
     )
 
@@ -423,9 +448,13 @@ def _given(starts: Integers, tokens: list[Any], vocabulary: Vocabulary, add: boo
     column = _Column(joined(names, "A feature"), len(names))
     values = np.empty((1, column.distinct), np.int32)
     vocabulary.shape(column.data, column.spans, column.distinct, (Shaping.WHOLE, 0), add, values, 0)
-    keys = np.zeros((column.distinct + 1, 2), np.uint64)
-    keys[1:, 0] = np.uint64(int(Chain.GIVEN) << 32) | values[0].view(np.uint32)
-    return Batch(starts, feature_start, column.numbers + np.int32(1), value, keys)
+    numbers, distinct, code = column.numbers, values[0], int(Chain.GIVEN)
+    if vocabulary.bits is not None:  # names with the same hash are one feature
+        distinct, places = np.unique(distinct & np.int32(vocabulary.mask), return_inverse=True)
+        numbers, distinct, code = places.astype(np.int32)[numbers], distinct + np.int32(1), HASHED
+    keys = np.zeros((distinct.size + 1, 2), np.uint64)
+    keys[1:, 0] = np.uint64(code << 32) | distinct.view(np.uint32)
+    return Batch(starts, feature_start, numbers + np.int32(1), value, keys)
 
 
 def _named(token: Any) -> Iterable[tuple[str, float]]:
@@ -470,6 +499,8 @@ def feature_name(key: tuple[int, int], vocabulary: Vocabulary, templates: Templa
     """The name of a feature, such as ``word[-1]=the`` or ``pos[0]|pos[1]=DT|NN``."""
     a, b = key
     code = a >> 32
+    if code == HASHED:
+        return f"#{(a & 0xFFFFFFFF) - 1}"
     if code == Chain.GIVEN or templates is None:
         return vocabulary.string(a & 0xFFFFFFFF)
     row = templates.table[code - Chain.TEMPLATES]

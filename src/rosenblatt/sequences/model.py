@@ -46,6 +46,8 @@ class SequenceModel:
         Its hyperparameters.
     templates : Templates or None
         What the features of a token are; None if the user gives them.
+    bits : int, default=None
+        Hash the features to numbers of so many bits; None keeps their strings.
 
     Attributes
     ----------
@@ -62,9 +64,11 @@ class SequenceModel:
         squared length.
     """
 
-    def __init__(self, step: Callable[..., Any], params: tuple[float, ...], templates: Templates | None) -> None:
+    def __init__(
+        self, step: Callable[..., Any], params: tuple[float, ...], templates: Templates | None, bits: int | None = None
+    ) -> None:
         self.step, self.params, self.templates = step, params, templates
-        self.vocabulary = Vocabulary()
+        self.vocabulary = Vocabulary(bits)
         self.tags: list[Any] = []
         self.number: dict[Any, int] = {}
         self.table = KeyTable(256)
@@ -292,6 +296,6 @@ class SequenceModel:
         """The name of the feature of each row; None for rows of transitions and row 0."""
         keys = self.table.keys[: self.counts[ROWS]].tolist()
         return [
-            None if a >> 32 <= Chain.TRANSITION else feature_name((a, b), self.vocabulary, self.templates)
+            None if a == 0 or a >> 32 == Chain.TRANSITION else feature_name((a, b), self.vocabulary, self.templates)
             for a, b in keys
         ]

@@ -80,12 +80,17 @@ class Templates:
     columns: tuple[str, ...]
     sources: tuple[tuple[str, bool], ...]
     shapings: tuple[tuple[int, int, int], ...]
-    table: NDArray[np.int64]
+    table: NDArray[np.int64] = dataclasses.field(compare=False)
 
     @functools.cached_property
     def source_of(self) -> NDArray[np.int64]:
         """The number of the source of each shaping."""
         return np.array([source for source, _, _ in self.shapings], dtype=np.int64)
+
+    @functools.cached_property
+    def sources_of(self) -> list[list[int]]:
+        """The numbers of the sources of the parts of each template."""
+        return [[self.shapings[row[1 + 2 * part]][0] for part in range(row[0])] for row in self.table.tolist()]
 
 
 def parse(templates: str | Sequence[str], columns: Sequence[str] | None = None) -> Templates:

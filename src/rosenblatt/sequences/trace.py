@@ -92,7 +92,7 @@ def trace_sentence(model: SequenceModel, x: Any, truth: Sequence[Any] | None, av
 
 def _difference(model: SequenceModel, x: Any, truth: list[Any], predicted: list[Any]) -> list[tuple[str, Any, float]]:
     """Φ(x, y) - Φ(x, z), by name."""
-    vocabulary = Vocabulary()
+    vocabulary = Vocabulary(model.vocabulary.bits)
     batch = encode([x], model.templates, vocabulary, True)
     keys = batch.keys.tolist()
     found: dict[tuple[str, Any], float] = {}

@@ -106,14 +106,15 @@ def opened(data: bytes, limits: Limits) -> tuple[Any, str, dict[str, Any]]:
     try:
         header, tensors = from_bytes(data, "The file")
         saved = Saved(header, tensors)
-        if saved.kind != "linear" or saved.rule is not None:
+        if saved.kind not in ("linear", "sequences") or saved.rule is not None:
             raise Refused(
-                422, "A model can begin with the file of a linear learner of the library; this one is of another kind."
+                422,
+                "A model can begin with the file of a linear learner or a tagger of the library; this one is of another kind.",
             )
         estimator = restore(saved, "The file")
     except (BadModel, KeyError, TypeError, ValueError) as error:
         raise Refused(422, str(error)) from error
-    learner, model = type(estimator), estimator.model_
+    learner = type(estimator)
     standard = defaults(learner)
     parameters = {
         name: value
@@ -122,7 +123,16 @@ def opened(data: bytes, limits: Limits) -> tuple[Any, str, dict[str, Any]]:
     }
     algorithm = canonical(learner.__name__)
     new_estimator(algorithm, parameters)
-    _check(model, limits)
+    if saved.kind == "sequences":
+        chain = estimator._chain
+        _check_size(int(chain.counts[0]), chain.tags, limits)
+        if chain.vocabulary.size > limits.names:
+            raise Refused(422, f"The strings of a tagger may have {limits.names} characters in all (--max-names).")
+        return estimator, algorithm, parameters
+    model = estimator.model_
+    _check_size(model.n_features, model.classes, limits)
+    if not all(np.isfinite(array).all() for array in (model.state.w, model.state.bias)):
+        raise Refused(422, "The weights of the model must be finite numbers.")
     encoder = estimator.__dict__.get("encoder_")
     if encoder is not None and model.features is None:
         names = encoder.names()
@@ -136,16 +146,14 @@ def opened(data: bytes, limits: Limits) -> tuple[Any, str, dict[str, Any]]:
     return estimator, algorithm, parameters
 
 
-def _check(model: Model, limits: Limits) -> None:
-    """Refuse a model that is too large, or whose weights are no numbers."""
-    count = model.n_features * max(1, len(model.classes) if len(model.classes) > 2 else 1)
-    if count > limits.weights or len(model.classes) > limits.classes:
+def _check_size(features: int, classes: list[Any], limits: Limits) -> None:
+    """Refuse a model that is too large, or has labels that the service does not take."""
+    count = features * (len(classes) if len(classes) > 2 else 1)
+    if count > limits.weights or len(classes) > limits.classes:
         raise Refused(
             422,
             f"A model may have at most {limits.weights} weights (--max-weights) and {limits.classes} classes (--max-classes); "
-            f"this file has {count} and {len(model.classes)}.",
+            f"this file has {count} and {len(classes)}.",
         )
-    if not all(np.isfinite(array).all() for array in (model.state.w, model.state.bias)):
-        raise Refused(422, "The weights of the model must be finite numbers.")
-    for label in model.classes:
+    for label in classes:
         checked_label(label)

@@ -204,6 +204,11 @@ def find_learner(algorithm: Any) -> tuple[str, Any]:
 
     known = {_short(name): name for name in learners.names()}
     name = _short(algorithm) if isinstance(algorithm, str) else ""
+    if name == "sequence":
+        raise ValueError(
+            "A trace has rows of numbers; got 'sequence-perceptron', which learns sentences. Call `trace(sentence, tags)` of a "
+            "tagger, or `rosenblatt trace --format conll`."
+        )
     learner = learners.find(known[name]) if name in known else None
     if learner is None or (name != "kernel" and not hasattr(learner, "_new_model")):
         words = "perceptron, averaged, voted, pocket, batch, margin, passive-aggressive, winnow, parallel, kernel"

@@ -1,7 +1,8 @@
 """Features of tokens from columns of strings by templates, such as the word before, or the last three letters.
 
 Each distinct string of a column is shaped once and gets a number from a vocabulary that stores its bytes. A feature is a key of
-two numbers, made from the template and up to three numbers of strings, so different features never share a weight.
+two numbers, made from the template and up to three numbers of strings, so different features never share a weight. With a mask
+the key is hashed, and features may share one.
 """
 
 from numba import njit, uint8, uint64
@@ -9,6 +10,7 @@ from numba import njit, uint8, uint64
 from rosenblatt.engine.conventions import Chain, Shaping
 from rosenblatt.engine.jit import NOGIL, VERB, compiled
 from rosenblatt.engine.sequences import add_key, slot_of_key
+from rosenblatt.engine.text.columns import mix
 from rosenblatt.engine.text.tokens import _equal, find_name, hash_bytes
 
 _LOW, _HIGH = uint64(0xFFFFFFFF), uint64(32)
@@ -108,8 +110,11 @@ def _has(data, start, length, kinds, shaping):
 
 
 @compiled(error_model="numpy")
-def shape_strings(data, spans, count, shaping, letters, kinds, vocabulary, counts, add, out, values, row):
-    """Shape each distinct string and write its number to a row of `values`: -1 for no value or, without `add`, an unknown one."""
+def shape_strings(data, spans, count, shaping, letters, kinds, vocabulary, counts, add, hashed, out, values, row):
+    """Shape each distinct string and write its number to a row of `values`: -1 for no value or, without `add`, an unknown one.
+
+    With `hashed` the number is 31 bits of the hash of the string, which is not stored.
+    """
     slots, ends, store = vocabulary
     row = uint64(row)
     for k in range(uint64(count)):
@@ -142,6 +147,9 @@ def shape_strings(data, spans, count, shaping, letters, kinds, vocabulary, count
             out[uint64(0)] = uint8(49)
             start, length, text = uint64(0), uint64(1), out
         h = hash_bytes(text, start, length)
+        if hashed:
+            values[row, k] = h >> uint64(33)
+            continue
         slot, found = find_name(text, start, length, h, slots, ends, store, uint64(counts[uint64(0)]))
         if found < 0:
             if not add:
@@ -157,17 +165,60 @@ def shape_strings(data, spans, count, shaping, letters, kinds, vocabulary, count
         values[row, k] = (slots[slot] & _LOW) - uint64(1)
 
 
+@njit(**VERB)
+def _string(columns, source, at, first, last, edges):
+    """The number of the string of a token; beyond the ends of the sentence the number of distinct strings."""
+    inside = first <= at < last
+    return uint64(columns[source, uint64(at)]) if inside else uint64(edges[source])
+
+
+@njit(**VERB)
+def _shaped(values, row, string, known):
+    """The number of a shaped string, and whether this and those before are known."""
+    number = values[row, string]
+    return uint64(number), known and number >= 0
+
+
+@njit(**NOGIL, error_model="numpy")
+def _feature(k, parts, rows, strings, values, mask, table, counts, add):
+    """The number of the feature of template `k` for these strings; 0 if there is none or, without `add`, if it is unknown."""
+    slots, keys = table
+    a, b, known = uint64(_FIRST + k) << _HIGH, uint64(0), True
+    if parts >= 1:
+        number, known = _shaped(values, rows[0], strings[0], known)
+        a |= number
+    if parts >= 2:
+        number, known = _shaped(values, rows[1], strings[1], known)
+        b = number << _HIGH
+    if parts >= 3:
+        number, known = _shaped(values, rows[2], strings[2], known)
+        b |= number
+    if not known:
+        return uint64(0)
+    if mask > 0:
+        a, b = (mix(a ^ mix(b)) & uint64(mask)) + uint64(1), uint64(0)
+    slot = slot_of_key(slots, keys, a, b)
+    if add and slots[slot] == uint64(0):
+        add_key(slots, keys, slot, counts[uint64(0)], a, b)
+        counts[uint64(0)] += 1
+    return slots[slot] & _LOW
+
+
 @compiled(error_model="numpy")
 def extract(
-    templates, sources, starts, columns, values, boundary, single, table, counts, add, feature_start, features, begin
+    templates, sources, starts, columns, values, edges, direct, table, mask, counts, add, feature_start, features, begin
 ):  # fmt: skip
     """Write the features of each token by all templates, from sentence `begin` on; unknown ones are left out.
 
-    A row of `templates` has the number of its parts, then for each the row of `values` and the position beside the token. Return
-    the first sentence for which `table` has no room.
+    A row of `templates` has the number of its parts, then for each the row of `values` and the position beside the token.
+    `direct` is a pair: for each template the place of its part of a table, or -1, and that table, which has the feature of each
+    combination of strings, -1 before it is looked up. Return the first sentence for which `table` has no room.
+
+    The templates are the outer loop: its body has few branches, and searches of several tokens overlap.
     """
     slots, keys = table
-    one = uint64(1)
+    places, cells = direct
+    one, two = uint64(1), uint64(2)
     many = uint64(templates.shape[0])
     used = uint64(feature_start[uint64(starts[uint64(begin)])])
     for i in range(uint64(begin), uint64(starts.size - 1)):
@@ -175,45 +226,39 @@ def extract(
         room = counts[uint64(0)] + (last - first) * templates.shape[0]
         if add and (room > keys.shape[0] or 2 * room > slots.size):
             return i
-        for t in range(first, last):
-            for k in range(many):
-                parts = templates[k, uint64(0)]
-                a = uint64(_FIRST + k) << _HIGH
-                b = uint64(0)
-                alone = uint64(0)
-                known = True
-                for part in range(uint64(parts)):
-                    row = uint64(templates[k, one + part + part])
-                    at = t + templates[k, uint64(2) + part + part]
-                    inside = first <= at < last
-                    string = uint64(columns[uint64(sources[row]), uint64(at)]) if inside else uint64(values.shape[1])
-                    alone = string
-                    if parts == 1 and single[k, string] >= 0:
-                        break
-                    number = values[row, string] if inside else boundary
-                    if number < 0:
-                        known = False
-                        break
-                    if part == uint64(0):
-                        a |= uint64(number)
-                    elif part == one:
-                        b = uint64(number) << _HIGH
-                    else:
-                        b |= uint64(number)
-                if parts == 1 and single[k, alone] >= 0:
-                    found = uint64(single[k, alone])
-                elif not known:
-                    found = uint64(0)
+        for k in range(many):
+            parts, place = templates[k, uint64(0)], places[k]
+            rows = uint64(templates[k, one]), uint64(templates[k, uint64(3)]), uint64(templates[k, uint64(5)])
+            aside = templates[k, two], templates[k, uint64(4)], templates[k, uint64(6)]
+            x, y, z = uint64(sources[rows[0]]), uint64(sources[rows[1]]), uint64(sources[rows[2]])
+            height, depth = uint64(edges[y] + 1), uint64(edges[z] + 1)
+            p, q, r = uint64(0), uint64(0), uint64(0)
+            to = uint64(first) * many + k
+            for t in range(first, last):
+                cell = uint64(0)
+                if parts >= 1:
+                    p = _string(columns, x, t + aside[0], first, last, edges)
+                    cell = p
+                if parts >= 2:
+                    q = _string(columns, y, t + aside[1], first, last, edges)
+                    cell = cell * height + q
+                if parts >= 3:
+                    r = _string(columns, z, t + aside[2], first, last, edges)
+                    cell = cell * depth + r
+                if place < 0:
+                    features[to] = _feature(k, parts, rows, (p, q, r), values, mask, table, counts, add)
                 else:
-                    slot = slot_of_key(slots, keys, a, b)
-                    if add and slots[slot] == uint64(0):
-                        add_key(slots, keys, slot, counts[uint64(0)], a, b)
-                        counts[uint64(0)] += 1
-                    found = slots[slot] & _LOW
-                if parts == 1:
-                    single[k, alone] = found
-                if found != uint64(0):
-                    features[used] = found
-                    used += one
-            feature_start[uint64(t) + one] = used
+                    cell += uint64(place)
+                    if cells[cell] < 0:
+                        cells[cell] = _feature(k, parts, rows, (p, q, r), values, mask, table, counts, add)
+                    features[to] = cells[cell]
+                to += many
+        at = uint64(first) * many
+        for t in range(uint64(first), uint64(last)):
+            for _ in range(many):
+                feature = features[at]
+                features[used] = feature
+                used += one if feature else uint64(0)
+                at += one
+            feature_start[t + one] = used
     return uint64(starts.size - 1)
