@@ -226,6 +226,33 @@ def test_a_model_reads_frames_as_the_command_line_reads_files(folder, model):
         model.predict(frame.assign(age="old"))
 
 
+def test_missing_text_and_other_columns_of_frames(folder, model):
+    """NaN in a column of text is a missing value; columns that the model does not need may hold anything."""
+    frame = pd.read_csv(folder / "test.csv", keep_default_na=False)
+    frame["age"] = pd.to_numeric(frame["age"])
+    frame.loc[::5, "plan"] = "NA"
+    expected = model.decision_function(frame)
+    gaps = frame.assign(plan=frame["plan"].where(frame["plan"] != "NA"))
+    more = gaps.assign(extra=["a", 1, [2]] * (len(gaps) // 3), other=[object()] * len(gaps))
+    for X in (gaps, gaps.to_dict("records"), more, more.to_dict("records"), pl.from_pandas(frame).lazy()):
+        assert np.array_equal(model.decision_function(X), expected), type(X)
+    records = gaps.to_dict("records")
+    records[0] = {name: pd.NA if value != value else value for name, value in records[0].items()}
+    assert np.array_equal(model.decision_function(records), expected)
+    assert model.predict([]).tolist() == model.predict(frame.iloc[:0]).tolist() == []
+
+
+def test_what_is_almost_a_frame_is_refused_in_words(folder, model):
+    frame = pd.read_csv(folder / "test.csv", keep_default_na=False)
+    for X, kind in ((dict(frame), "dict"), (frame.iloc[0], "Series"), (pl.Series(["a"]), "Series"), ("a", "str")):
+        with pytest.raises(ValueError, match=f"a frame or a list of dicts; got a {kind}"):
+            model.predict(X)
+    mixed = frame.assign(plan=["a", 1, 2.5] * (len(frame) // 3))
+    for X in (mixed, mixed.to_dict("records")):
+        with pytest.raises(ValueError, match=r"plan.*Convert"):
+            model.predict(X)
+
+
 def test_learning_more_from_arrays_still_works(folder, model):
     stream = open_stream(folder / "test.csv", encoder=model.encoder_)
     X = next(iter(stream)).table(model.n_features_in_).as_scipy()

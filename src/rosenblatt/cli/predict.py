@@ -153,7 +153,7 @@ class _Answers:
         from rosenblatt.cli._targets import is_regressor, refuse
 
         self.nested = False
-        self.calibration = getattr(estimator, "calibration_", None)
+        self.calibration = getattr(estimator, "_calibration", None)
         self.regression = is_regressor(estimator)
         if self.regression:
             refuse({

@@ -529,6 +529,8 @@ class LinearClassifier(Answers, Finishing, ClassifierMixin, LinearLearner):
         of_class = None if self.class_weight is None else np.array([self._importance(n) for n in names])[places]
         if "calibration_" in self.__dict__:
             self._observe(model, table, labels.tolist())
+        else:
+            model.note_scores()
         model.learn(table, names, places, self._weights(sample_weight, X, of_class))
         self._name_features(model)
         self._note_labels(labels if classes is None else np.concatenate([labels[:0], np.asarray(classes)[:0]]), first)
@@ -572,6 +574,8 @@ class LinearClassifier(Answers, Finishing, ClassifierMixin, LinearLearner):
             self._check_can_move(model)
         if "calibration_" in self.__dict__:
             self._observe(model, model._row_table(x), [y])
+        elif not model.notes_scores:
+            model.note_scores()
         guess = model.learn_one(x, y, sample_weight)
         if self.__dict__.get("n_features_in_") != model.n_features:
             self.n_features_in_ = model.n_features
