@@ -133,5 +133,18 @@ def test_records_probabilities_and_reasons(folder):
     assert list(model.predict_proba_one(rows[0]).items()) == list(zip(sorted(WORDS), odds[0].tolist(), strict=True))
     found = model.explain(rows[0], "news")
     assert (found.label, found.score) == ("news", model.decision_function(rows[:1])[0, 1])
+    assert model.explain(rows[0]).score == model.decision_function(rows[:1]).max()
     with pytest.raises(ValueError, match="one of the labels"):
         model.explain(rows[0], "weather")
+
+
+def test_a_loaded_model_learns_records(folder):
+    together, single = (rb.load(folder / "a.model") for _ in range(2))
+    rows = [json.loads(line) | {"text": "chess"} for line in (folder / "test.jsonl").read_text().splitlines()][:30]
+    labels = [["games", *row["topics"]] for row in rows]
+    together.partial_fit(rows, labels)
+    for row, wanted in zip(rows, labels, strict=True):
+        single.learn_one(row, wanted)
+    assert np.array_equal(together.decision_function(rows), single.decision_function(rows))
+    assert "games" in together.predict_one({"text": "chess"})
+    assert together.predict_proba(rows).shape == (30, 4)

@@ -181,7 +181,7 @@ def note_scores(state: Any, X: Any, order: Any, t: Any, label: Any) -> Any:
         if place >= 0:
             age = weights.tally[0].age
             if weights.u.size > 0 and age > 0.0:
-                one = order[: t + 1]  # so that only the first row of `tile` is written, which the loop does not need any more
+                one = order[: t + 1]  # only the first row of `tile` is written, which the loop does not need any more
                 dots(weights.u, X, one, t, weights.tile)
                 for k in range(uint64(weights.bias.size)):
                     weights.past_scores[place, k] = np.float64(weights.tile[0, k]) + weights.u_bias[k]

@@ -95,6 +95,7 @@ class Reading:
     """Scores of records and frames, and reasons, for `LinearLearner`."""
 
     encoder_: Any
+    n_features_in_: int
     _fitted: Callable[[], Model]
     _scores: Callable[[Any], Floats]
     # One column of scores for two classes and for real targets, else one for each class, in the order of the model's classes.
@@ -107,7 +108,7 @@ class Reading:
 
     def _table_of_one(self, x: Any, model: Model) -> Table:
         """One example as a table; of a model of `rosenblatt train`, a record."""
-        encoded = self._encoded([x], model.n_features) if isinstance(x, Mapping) else None
+        encoded = self._encoded([x], model.n_features) if isinstance(x, Mapping | str) else None
         return model._row_table(x) if encoded is None else encoded
 
     @property
@@ -118,11 +119,25 @@ class Reading:
 
     def _encoded(self, X: Any, features: int) -> Table | None:
         """Frames and records as `rosenblatt train` read them; None for other examples, which are encoded already."""
-        if not self._reads_records:
+        encoder = self.__dict__.get("encoder_")
+        if encoder is None:
             return None
-        from rosenblatt.data.frames import encode, is_frame
+        from rosenblatt.data.frames import rows_of
 
-        return encode(X, self.encoder_, features) if is_frame(X) else None
+        return rows_of(X, encoder, features)
+
+    def _to_learn(self, X: Any, model: Model | None) -> Table | None:
+        """The same for examples to learn, whose new categories and words become features of the model."""
+        encoder = self.__dict__.get("encoder_")
+        if model is None or encoder is None:
+            return None
+        from rosenblatt.data.frames import rows_to_learn
+
+        table = rows_to_learn(X, encoder)
+        if table is not None:
+            model.add_features(encoder.n_features)
+            self.n_features_in_ = model.n_features
+        return table
 
     def _table(self, X: Any, model: Model) -> Table:
         if (encoded := self._encoded(X, model.n_features)) is not None:

@@ -115,8 +115,12 @@ class MultiLabel(Reading, ClassifierMixin, BaseEstimator):
         """
         with as_before_on_failure(self):
             learner, first = self._learner(), not hasattr(self, "models_")
-            X, table = self._checked(X, Y, reset=first)
-            weight = learner._weights(sample_weight, X, None)
+            table = None if first or not self.models_ else self._to_learn(X, self.models_[0])
+            if table is None:
+                table = self._checked(X, Y, reset=first)[1]
+            for model in [] if first else self.models_:
+                model.add_features(table.shape[1])
+            weight = learner._weights(sample_weight, np.zeros(len(table)), None)
             if first:
                 self._set_form(Y)
                 self.models_, self._labels = [], []
@@ -158,6 +162,10 @@ class MultiLabel(Reading, ClassifierMixin, BaseEstimator):
         if not hasattr(self, "models_"):
             self.models_, self._labels, self._indicator = [], [], False
         self._check_form([wanted])
+        if "encoder_" in self.__dict__ and isinstance(x, Mapping | str):
+            known, one = self.predict_one(x), list[Any]([x])
+            self.partial_fit(one, [wanted])
+            return known
         learner, guess = self._learner(), self.predict_one(x)
         fresh = [label for label in wanted if label not in self._labels]
         models = [*self.models_, *(self._new_pupil(learner, None, np.float64) for _ in fresh)]
@@ -192,7 +200,7 @@ class MultiLabel(Reading, ClassifierMixin, BaseEstimator):
 
     def _scores_of_one(self, x: Any) -> Floats:
         """The scores of one example in the order of arrival of the labels."""
-        encoded = self._encoded([x], self.n_features_in_) if isinstance(x, Mapping) else None
+        encoded = self._encoded([x], self.n_features_in_) if isinstance(x, Mapping | str) else None
         if encoded is not None:
             return self._raw_scores(encoded)
         return np.array([[model.scores(model._row_table(x))[0, 0] for model in self.models_]])
@@ -248,8 +256,8 @@ class MultiLabel(Reading, ClassifierMixin, BaseEstimator):
             known = [model.noted_calibration() for model in self.__dict__.get("models_", [])]
         if not known or None in known:
             raise AttributeError(
-                f"{type(self).__name__} has `{name}` after `partial_fit` or `learn_one`, after `calibrate(X, Y)` with examples that "
-                "it has not learned, or if it was trained with `rosenblatt train`"
+                f"{type(self).__name__} has `{name}` after `partial_fit` or `learn_one`, after `calibrate(X, Y)` with examples "
+                "that it has not learned, or if it was trained with `rosenblatt train`"
             )
         fresh = [Calibration.of(1) for _ in range(len(self._labels) - len(known))]  # labels that came after `calibrate`
         return [*known, *fresh]
@@ -276,15 +284,16 @@ class MultiLabel(Reading, ClassifierMixin, BaseEstimator):
         order = sorting(self._labels)
         return odds if order is None else odds[:, order]
 
-    def explain(self, x: Any, label: Any) -> Explanation:
+    def explain(self, x: Any, label: Any = None) -> Explanation:
         """The features that make up the score of one label for one example.
 
         Parameters
         ----------
         x : dict or 1-D array
             The example; for a model of `rosenblatt train`, a record of its table.
-        label : label
-            The label, one of `classes_`. The example has it if the score is greater than 0.
+        label : label, default=None
+            The label, one of `classes_`; the one with the highest score by default. The example has it if the score is greater
+            than 0.
 
         Returns
         -------
@@ -292,6 +301,8 @@ class MultiLabel(Reading, ClassifierMixin, BaseEstimator):
             Its `features` have the name, value and weight of each feature; printed, it is a table. The parts add up to the score
             exactly.
         """
+        if label is None and getattr(self, "_labels", ()):
+            label = self._labels[int(self._scores_of_one(x)[0].argmax())]
         if label not in getattr(self, "_labels", ()):
             raise ValueError(
                 f"`label` must be one of the labels {sorted(getattr(self, '_labels', []))}; got {label!r}. Check the spelling."
@@ -302,7 +313,7 @@ class MultiLabel(Reading, ClassifierMixin, BaseEstimator):
                 "A MultiLabel of voted perceptrons predicts by votes, which are no sum over features; got explain. Use a learner "
                 "with one weight for each feature, such as AveragedPerceptron."
             )
-        encoded = self._encoded([x], self.n_features_in_) if isinstance(x, Mapping) else None
+        encoded = self._encoded([x], self.n_features_in_) if isinstance(x, Mapping | str) else None
         found = self._explain_row(model, model._row_table(x) if encoded is None else encoded, 0, True)
         return dataclasses.replace(found, label=label)
 

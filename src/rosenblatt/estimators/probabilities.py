@@ -24,8 +24,9 @@ class Probabilities:
     def calibrate(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn to give probabilities, from examples that the model has not learned.
 
-        Needed after `fit` only: `partial_fit` and `learn_one` learn it from the scores that they find before they learn, `train` from
-        the examples that it sets aside, and `stream` from each example before it is learned. Weights and predictions stay the same.
+        Most learners need this only after `fit`: `partial_fit` and `learn_one` note the scores that they find before they learn,
+        `train` sets examples aside, and `stream` looks at each example before it is learned. A learner that votes, or that has a
+        kernel, needs it once. Weights and predictions stay the same.
 
         Parameters
         ----------
@@ -80,8 +81,8 @@ class Probabilities:
         calibration = self._calibration
         if calibration is None:
             raise AttributeError(
-                f"{type(self).__name__} has `{name}` after `partial_fit` or `learn_one`, after `calibrate(X, y)` with examples that it "
-                "has not learned, or if it was trained with `rosenblatt train`"
+                f"{type(self).__name__} has `{name}` after `partial_fit` or `learn_one`, after `calibrate(X, y)` with examples "
+                "that it has not learned, or if it was trained with `rosenblatt train`"
             )
         return calibration
 

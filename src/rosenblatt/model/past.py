@@ -1,7 +1,7 @@
 """The scores that a model gave to past examples before it learned them, from which probabilities are calibrated.
 
-The engine notes them while it learns (`engine.loop.note_scores`). They do not depend on how a stream is divided into calls, and they
-change neither weights nor mistakes.
+The engine notes them while it learns (`engine.loop.note_scores`). They do not depend on how a stream is divided into calls, and
+they change neither weights nor mistakes.
 """
 
 from typing import Any
