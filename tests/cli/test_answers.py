@@ -94,9 +94,9 @@ def test_probabilities_change_no_weights_and_no_mistakes():
         assert odds.sum(axis=1) == pytest.approx(1.0)
         assert list(with_odds.predict_proba_one(X[0])) == with_odds.classes_.tolist()
         assert list(with_odds.predict_proba_one(X[0]).values()) == pytest.approx(odds[0])
-        assert not hasattr(plain, "predict_proba")
+        assert "calibration_" not in vars(plain)
         with pytest.raises(AttributeError, match="after `calibrate"):
-            plain.predict_proba  # noqa: B018
+            getattr(rb, name)().fit(X, y).predict_proba  # noqa: B018
 
 
 def test_online_scaling_finds_the_true_probabilities():
@@ -139,7 +139,7 @@ def test_a_stream_judges_probabilities_before_learning(folder, tmp_path):
 
 def test_probabilities_need_examples_set_aside(folder, tmp_path):
     place = tmp_path / "b.model"
-    call("train", folder / "train.csv", "-m", place, "--label", "churn", "--epochs", 2)
+    call("train", folder / "train.csv", "-m", place, "--label", "churn", "--epochs", 2, "-a", "voted")
     for options in (["-p"], ["--threshold", "0.3"], ["--cost", "1,2"]):
         assert "--holdout" in call("predict", place, folder / "test.csv", *options, code=2).stderr
 

@@ -116,9 +116,9 @@ def test_a_process_without_scikit_learn_trains_and_shows_a_model(folder):
     facts = json.loads(shown)
     assert facts["algorithm"] == "MultiLabel of PassiveAggressive"
     assert facts["labels"] == sorted(facts["strongest"]) == sorted(WORDS)
-    assert {name for name, _ in facts["strongest"]["sport"]} == {"ball", "goal"}
+    assert {name for name, _ in facts["strongest"]["sport"]} == {"text:ball", "text:goal"}
     assert facts["examples"] == facts["runs"][0]["examples"] == 300
-    text = call("inspect", place, "--feature", "ball").stdout
+    text = call("inspect", place, "--feature", "text:ball").stdout
     assert "labels      music, news, sport" in text
     message = call("export", place, "--to", "c", code=2).stderr
     assert "predicts one label" in message
