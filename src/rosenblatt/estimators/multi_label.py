@@ -301,13 +301,12 @@ class MultiLabel(Reading, ClassifierMixin, BaseEstimator):
             Its `features` have the name, value and weight of each feature; printed, it is a table. The parts add up to the score
             exactly.
         """
-        if label is None and getattr(self, "_labels", ()):
-            label = self._labels[int(self._scores_of_one(x)[0].argmax())]
-        if label not in getattr(self, "_labels", ()):
-            raise ValueError(
-                f"`label` must be one of the labels {sorted(getattr(self, '_labels', []))}; got {label!r}. Check the spelling."
-            )
-        model = self.models_[self._labels.index(label)]
+        known: list[Any] = self.__dict__.get("_labels", [])
+        if label is None and known:
+            label = known[int(self._scores_of_one(x)[0].argmax())]
+        if label not in known:
+            raise ValueError(f"`label` must be one of the labels {sorted(known)}; got {label!r}. Check the spelling.")
+        model = self.models_[known.index(label)]
         if model.readout == "vote":
             raise ValueError(
                 "A MultiLabel of voted perceptrons predicts by votes, which are no sum over features; got explain. Use a learner "
