@@ -143,3 +143,21 @@ def test_what_does_not_fit_is_refused():
             rb.MultiLabel(learner).fit(X, Y)
     with pytest.raises(ValueError, match="Use sample_weight"):
         rb.MultiLabel(rb.Perceptron(class_weight="balanced")).fit(X, Y)
+
+
+def test_probabilities_of_each_label(tmp_path):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(300, 3))
+    lists = [[name for name, x in zip("abc", row, strict=True) if x > 0.3] for row in features]
+    whole, single = rb.MultiLabel().partial_fit(features, lists), rb.MultiLabel()
+    assert not hasattr(single, "predict_proba")
+    assert not hasattr(rb.MultiLabel().fit(features, lists), "predict_proba")
+    for row, labels in zip(features, lists, strict=True):
+        single.learn_one(row, labels)
+    odds = whole.predict_proba(features)
+    assert np.array_equal(odds, single.predict_proba(features))
+    member = np.array([[name in labels for name in "abc"] for labels in lists])
+    assert -np.log(np.where(member, odds, 1.0 - odds)).mean() < 0.4
+    fitted = rb.MultiLabel().fit(features[:200], lists[:200]).calibrate(features[200:], lists[200:])
+    fitted.save(tmp_path / "m")
+    assert np.array_equal(rb.load(tmp_path / "m").predict_proba(features), fitted.predict_proba(features))

@@ -94,9 +94,9 @@ def test_probabilities_change_no_weights_and_no_mistakes():
         assert odds.sum(axis=1) == pytest.approx(1.0)
         assert list(with_odds.predict_proba_one(X[0])) == with_odds.classes_.tolist()
         assert list(with_odds.predict_proba_one(X[0]).values()) == pytest.approx(odds[0])
-        assert not hasattr(plain, "predict_proba")
+        assert "calibration_" not in vars(plain)
         with pytest.raises(AttributeError, match="after `calibrate"):
-            plain.predict_proba  # noqa: B018
+            getattr(rb, name)().fit(X, y).predict_proba  # noqa: B018
 
 
 def test_online_scaling_finds_the_true_probabilities():
@@ -139,7 +139,7 @@ def test_a_stream_judges_probabilities_before_learning(folder, tmp_path):
 
 def test_probabilities_need_examples_set_aside(folder, tmp_path):
     place = tmp_path / "b.model"
-    call("train", folder / "train.csv", "-m", place, "--label", "churn", "--epochs", 2)
+    call("train", folder / "train.csv", "-m", place, "--label", "churn", "--epochs", 2, "-a", "voted")
     for options in (["-p"], ["--threshold", "0.3"], ["--cost", "1,2"]):
         assert "--holdout" in call("predict", place, folder / "test.csv", *options, code=2).stderr
 
@@ -304,6 +304,83 @@ def test_a_model_reads_frames_as_the_command_line_reads_files(folder, model):
         model.predict(frame.drop(columns="age"))
     with pytest.raises(ValueError, match="'age' must hold numbers"):
         model.predict(frame.assign(age="old"))
+
+
+def test_missing_text_and_other_columns_of_frames(folder, model):
+    """NaN in a column of text is a missing value; columns that the model does not need may hold anything."""
+    frame = pd.read_csv(folder / "test.csv", keep_default_na=False)
+    frame["age"] = pd.to_numeric(frame["age"])
+    frame.loc[::5, "plan"] = "NA"
+    expected = model.decision_function(frame)
+    gaps = frame.assign(plan=frame["plan"].where(frame["plan"] != "NA"))
+    more = gaps.assign(extra=["a", 1, [2]] * (len(gaps) // 3), other=[object()] * len(gaps))
+    for X in (gaps, gaps.to_dict("records"), more, more.to_dict("records"), pl.from_pandas(frame).lazy()):
+        assert np.array_equal(model.decision_function(X), expected), type(X)
+    records = gaps.to_dict("records")
+    records[0] = {name: pd.NA if pd.isna(value) else value for name, value in records[0].items()}
+    assert np.array_equal(model.decision_function(records), expected)
+    assert model.predict([]).tolist() == model.predict(frame.iloc[:0]).tolist() == []
+
+
+def test_what_is_almost_a_frame_is_refused_in_words(folder, model):
+    frame = pd.read_csv(folder / "test.csv", keep_default_na=False)
+    for X, kind in ((dict(frame), "dict"), (frame.iloc[0], "Series"), (pl.Series(["a"]), "Series"), ("a", "str")):
+        with pytest.raises(ValueError, match=f"a frame or a list of dicts; got a {kind}"):
+            model.predict(X)
+    mixed = frame.assign(plan=["a", 1, 2.5] * (len(frame) // 3))
+    for X in (mixed, mixed.to_dict("records")):
+        with pytest.raises(ValueError, match=r"plan.*Convert"):
+            model.predict(X)
+
+
+def test_a_loaded_model_learns_records_as_the_command_line_learns_files(folder, tmp_path):
+    frame = pd.read_csv(folder / "test.csv", keep_default_na=False).assign(
+        plan=lambda X: X["plan"].replace("plus", "new")
+    )
+    frame["age"] = pd.to_numeric(frame["age"])
+    frame.to_csv(tmp_path / "more.csv", index=False)
+    (tmp_path / "b.model").write_bytes((folder / "a.model").read_bytes())
+    call("train", tmp_path / "more.csv", "-m", tmp_path / "b.model", "--resume", "-e", 1, "--no-shuffle")
+    expected, together, single = (rb.load(place) for place in (tmp_path / "b.model", *[folder / "a.model"] * 2))
+    together.partial_fit(frame, frame["churn"])
+    for record in frame.to_dict("records"):
+        assert single.predict_one(record) == single.learn_one(record, record["churn"])
+    for made in (together, single):
+        assert np.array_equal(made.decision_function(frame), expected.decision_function(frame))
+        assert (made.mistakes_, made.n_features_in_) == (expected.mistakes_, expected.n_features_in_)
+    assert "plan=new" in together.encoder_.names()
+    together.save(tmp_path / "c.model")
+    assert np.array_equal(rb.load(tmp_path / "c.model").decision_function(frame), expected.decision_function(frame))
+    with pytest.raises(ValueError, match="a label for each of the 300 rows; got 2"):
+        together.partial_fit(frame, ["yes", "no"])
+
+
+def test_lines_of_text_in_the_format_of_the_training_data(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{1 if a > 0 else -1} |f a:{a:.3f} b:{b:.3f}" for a, b in rng.normal(size=(100, 2))]
+    (tmp_path / "a.vw").write_text("\n".join(lines) + "\n")
+    call("train", tmp_path / "a.vw", "-m", tmp_path / "vw.model")
+    model = rb.load(tmp_path / "vw.model")
+    assert model.predict(["|f a:1", "|f a:-2 z:3"]).tolist() == [1, -1]
+    assert np.array_equal(model.decision_function(["|f a:1"]), model.decision_function([{"f^a": 1, "z": 2}]))
+    assert model.predict_one({"f^a": 1}) == model.predict_one("|f a:1") == 1
+    assert model.explain({"f^a": 1.0}).features[0][:2] == ("f^a", 1.0)
+    assert model.learn_one("|f a:1 new:2", 1) == 1
+    assert "f^new" in model.encoder_.names()
+    with pytest.raises(ValueError, match="Line 2: The value of a feature"):
+        model.predict(["|f a:1", "|f a:x"])
+    with pytest.raises(ValueError, match="learns lines of such text"):
+        model.learn_one({"f^a": 1.0}, 1)
+    (tmp_path / "a.tsv").write_text("spam\twin a free prize, now\nham\tsee you at tea, then\n" * 50)
+    call("train", tmp_path / "a.tsv", "-m", tmp_path / "tsv.model", "--label", 0)
+    texts = rb.load(tmp_path / "tsv.model")
+    assert texts.predict(["win a free", "tea, you see"]).tolist() == ["spam", "ham"]
+    assert texts.predict_one("win a free") == "spam"
+
+
+def test_lines_of_a_table_with_a_header_are_refused(model):
+    with pytest.raises(ValueError, match="with a header predicts a frame or a list of dicts"):
+        model.predict(["40,500,basic,late"])
 
 
 def test_learning_more_from_arrays_still_works(folder, model):

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss
 
 import rosenblatt as rb
-from tests.cli.helpers import answer, call
+from tests.cli.helpers import answer, call, process
 
 WORDS = {"sport": ["ball", "goal"], "news": ["vote", "law"], "music": ["song", "band"]}
 
@@ -101,3 +101,50 @@ def test_options_of_one_label_are_refused(folder):
     assert "must not contain the separator ','; got 'a,b'" in message
     (folder / "a.svm").write_text("1 0:1\n0 1:1\n")
     assert "got svmlight" in call("train", folder / "a.svm", "-m", folder / "no.model", "--multilabel", code=2).stderr
+
+
+def test_a_process_without_scikit_learn_trains_and_shows_a_model(folder):
+    """The command line learns without importing scikit-learn, whose base classes the estimators then lack."""
+    place = folder / "c.model"
+    for arguments in (
+        ["train", folder / "train.jsonl", "-m", place, "--label", "topics", "--multilabel", "-q"],
+        ["inspect", place, "--json", "--top", 2],
+    ):
+        running = process(*arguments)
+        shown, errors = running.communicate(timeout=120)
+        assert (running.returncode, errors) == (0, "")
+    facts = json.loads(shown)
+    assert facts["algorithm"] == "MultiLabel of PassiveAggressive"
+    assert facts["labels"] == sorted(facts["strongest"]) == sorted(WORDS)
+    assert {name for name, _ in facts["strongest"]["sport"]} == {"text:ball", "text:goal"}
+    assert facts["examples"] == facts["runs"][0]["examples"] == 300
+    text = call("inspect", place, "--feature", "text:ball").stdout
+    assert "labels      music, news, sport" in text
+    message = call("export", place, "--to", "c", code=2).stderr
+    assert "predicts one label" in message
+
+
+def test_records_probabilities_and_reasons(folder):
+    model = rb.load(folder / "a.model")
+    rows = [json.loads(line) for line in (folder / "test.jsonl").read_text().splitlines()]
+    assert [model.predict_one(row) for row in rows[:20]] == model.predict(rows[:20])
+    odds, real = model.predict_proba(rows), truth(folder)
+    assert -np.log(np.where(real == 1, odds, 1.0 - odds)).mean() < 0.3
+    assert list(model.predict_proba_one(rows[0]).items()) == list(zip(sorted(WORDS), odds[0].tolist(), strict=True))
+    found = model.explain(rows[0], "news")
+    assert (found.label, found.score) == ("news", model.decision_function(rows[:1])[0, 1])
+    assert model.explain(rows[0]).score == model.decision_function(rows[:1]).max()
+    with pytest.raises(ValueError, match="one of the labels"):
+        model.explain(rows[0], "weather")
+
+
+def test_a_loaded_model_learns_records(folder):
+    together, single = (rb.load(folder / "a.model") for _ in range(2))
+    rows = [json.loads(line) | {"text": "chess"} for line in (folder / "test.jsonl").read_text().splitlines()][:30]
+    labels = [["games", *row["topics"]] for row in rows]
+    together.partial_fit(rows, labels)
+    for row, wanted in zip(rows, labels, strict=True):
+        single.learn_one(row, wanted)
+    assert np.array_equal(together.decision_function(rows), single.decision_function(rows))
+    assert "games" in together.predict_one({"text": "chess"})
+    assert together.predict_proba(rows).shape == (30, 4)

@@ -1,6 +1,7 @@
 """Examples with several labels on the command line: `train --multilabel`, and `predict` and `evaluate` for such models."""
 
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.cli._errors import Usage
 from rosenblatt.cli._files import emit, open_data, open_stream, save_model, warn_of_bad_rows
-from rosenblatt.cli._session import new_learner
+from rosenblatt.cli._session import fingerprint, new_learner, provenance
 from rosenblatt.data.batch import Batch, compact, join
 from rosenblatt.estimators.multi_label import MultiLabel
 from rosenblatt.training.schedule import held_out
@@ -60,7 +61,7 @@ def train(
     import time
 
     learner = new_learner(algorithm, parameters, seed)
-    learner.set_params(max_iter=epochs or EPOCHS, tol=None)
+    learner.max_iter, learner.tol = epochs or EPOCHS, None
     stream = open_stream(data, **options, ahead=math.inf)
     if stream.encoder.family != "table":
         raise Usage(
@@ -88,12 +89,20 @@ def train(
         model._fit_table(table, member.astype(np.int64), labels, whole.weights, rows)
         return model
 
+    judge = None
     if out.any() and not out.all():
         judge = fitted(np.flatnonzero(~out))
         rows = np.flatnonzero(out)
-        facts["held_out"] = measures(member[rows], judge._raw_scores(table.some(rows)) > 0.0, labels)
+        scores = judge._raw_scores(table.some(rows))
+        judge._calibrate(scores, member[rows].astype(np.int64))
+        facts["held_out"] = measures(member[rows], scores > 0.0, labels)
     model = fitted(np.arange(whole.size))
+    if judge is not None:
+        model.calibrations_ = judge.calibrations_
     model.encoder_ = stream.encoder
+    read = fingerprint(stream.names)
+    command = shlex.join(["rosenblatt", "train", *click.get_current_context().meta.get("typed", [])])
+    model.training_ = {"data": read, "runs": [provenance(read, whole.size, command)]}
     facts["seconds"] = time.monotonic() - started
     save_model(model, path)
     result = None
@@ -117,6 +126,39 @@ def train(
         click.echo("\n".join([*lines, f"model      {path}"]))
         if result is not None:
             click.echo(f"\nTest on {test}\n{text_of(result)}")
+
+
+def describe(model: Any, path: str) -> dict[str, Any]:
+    """What `inspect` says about a model: its learner with the parameters that are not the defaults, labels and training."""
+    from rosenblatt.model_file import read
+
+    learner = model._learner()
+    defaults = type(learner)().get_params()
+    counters = [one.state.counters for one in model.models_]
+    facts: dict[str, Any] = {
+        "algorithm": f"MultiLabel of {type(learner).__name__}",
+        "parameters": {name: value for name, value in learner.get_params().items() if value != defaults[name]},
+        "labels": sorted(model._labels),
+        "features": model.n_features_in_,
+        "mistakes": sum(int(one.mistakes) for one in counters),
+        "updates": sum(int(one.updates) for one in counters),
+        "written by": f"rosenblatt {read(path).library}",
+    }
+    if training := getattr(model, "training_", None):
+        facts["trained on"] = [name for name, _ in training["data"]]
+        facts["examples"], facts["runs"] = training["runs"][-1]["examples"], training["runs"]
+    return facts
+
+
+def has_weights(model: Any) -> bool:
+    """Whether there is one weight for each feature and label."""
+    return all(one.readout != "vote" for one in model.models_)
+
+
+def vectors(model: Any) -> tuple[list[Any], list[Any]]:
+    """The weights of each label in sorted order, and the labels."""
+    labels = sorted(model._labels)
+    return [model.models_[model._labels.index(label)].coef()[0][0] for label in labels], labels
 
 
 def measure(

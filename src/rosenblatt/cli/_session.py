@@ -6,7 +6,7 @@ import datetime as dt
 import math
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,22 @@ def learns_online(algorithm: str, regression: bool = False) -> bool:
     """Whether a learner learns example by example, so that data may be larger than memory."""
     learner = find(algorithm, regression=regression)
     return hasattr(learner, "_step") and getattr(learner, "partial_fit", None) is not None
+
+
+def fingerprint(names: Iterable[str]) -> list[list[Any]]:
+    """Names and sizes of files, to recognise the data of an interrupted run."""
+    return [[str(name), os.stat(name).st_size if Path(name).exists() else -1] for name in names]  # noqa: PTH116
+
+
+def provenance(data: list[list[Any]], examples: int, command: str) -> dict[str, Any]:
+    """What a run learned from, when and how."""
+    now = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+    return {
+        "data": data,
+        "examples": examples,
+        "date": dt.datetime.fromtimestamp(now, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "command": command,
+    }
 
 
 class Session:
@@ -262,9 +278,7 @@ class Session:
         return hasattr(self.estimator, "_rule") and getattr(type(self.estimator), "partial_fit", None) is not None
 
     def _fingerprint(self) -> list[list[Any]]:
-        """Names and sizes of the files, to recognise the data of an interrupted run."""
-        names = getattr(self.stream, "names", self.data)
-        return [[str(name), os.stat(name).st_size if Path(name).exists() else -1] for name in names]  # noqa: PTH116
+        return fingerprint(getattr(self.stream, "names", self.data))
 
     # ---- learn ----
 
@@ -291,6 +305,9 @@ class Session:
 
             def after_epoch(history: History) -> None:
                 bar.clear()
+                if getattr(model, "notes_scores", False):  # later epochs give scores to examples that were learned
+                    estimator.calibration_ = model.noted_calibration()
+                    model.stop_noting()
                 on_epoch(self.schedule, history)
                 if len(history.done) == 1 and self.shuffle and not self.quiet and examples.mixture.is_sorted:
                     warn(
@@ -352,6 +369,8 @@ class Session:
     def _learn_linear(self, run: Run, model: Any, examples: Examples) -> None:
         """Train, calibrate on the examples set aside, and learn these, too, if that is wanted."""
         estimator, history = self.estimator, self.history
+        if self.online and not (self.regression or self.holdout or history.done or "calibration_" in vars(estimator)):
+            model.note_scores()
         if self.best is None:
             model, shown = run.learn(model, history)
             if shown is not history:
@@ -411,15 +430,7 @@ class Session:
         return history.done[0] if history.done else history.current
 
     def _provenance(self) -> dict[str, Any]:
-        """What this run learned from, when and how."""
-        first = self.first_epoch
-        now = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
-        return {
-            "data": self._fingerprint(),
-            "examples": first.examples,
-            "date": dt.datetime.fromtimestamp(now, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "command": self.command,
-        }
+        return provenance(self._fingerprint(), self.first_epoch.examples, self.command)
 
     def _calibrate(self, model: Any, examples: Examples) -> None:
         """Fit the probabilities on examples that were set aside."""

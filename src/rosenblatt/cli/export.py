@@ -34,6 +34,7 @@ def export(model: str, form: str, output: str | None, name: str | None, learn: b
     """
     from rosenblatt.cli import _files
     from rosenblatt.cli._errors import writing
+    from rosenblatt.cli._labels import is_multilabel
     from rosenblatt.model_file.atomic import check_output, replacing
 
     for given, value in (("--name", name), ("--learn", learn or None)):
@@ -43,6 +44,11 @@ def export(model: str, form: str, output: str | None, name: str | None, learn: b
         raise Usage("--to onnx writes a binary file; got no name for it. Give one with -o, such as -o model.onnx.")
     check_output(output)
     estimator = _files.load_model(model)
+    if is_multilabel(estimator):
+        raise Usage(
+            "export takes a model that predicts one label; MultiLabel has a model for each label. Train one with --label alone "
+            "for a column that says whether an example has that label, and export it."
+        )
     if not hasattr(estimator, "to_c"):
         raise Usage(
             f"{type(estimator).__name__} is a sum over examples and cannot be exported. Train an averaged-perceptron."

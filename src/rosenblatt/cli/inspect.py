@@ -26,19 +26,20 @@ def inspect(context: click.Context, model: str, top: int, feature: tuple[str, ..
       rosenblatt inspect spam.model --top 10
       rosenblatt inspect spam.model --feature free --feature meeting
     """
-    from rosenblatt.cli import _files, _sequences
+    from rosenblatt.cli import _files, _labels, _sequences
 
     estimator = _files.load_model(model, taggers=True)
     if _sequences.is_tagger(estimator):
         _sequences.refuse(context, {"model", "top", "json"})
         _sequences.inspect(estimator, model, top, json)
         return
-    facts = describe(estimator, model)
+    several = _labels.is_multilabel(estimator)
+    facts = _labels.describe(estimator, model) if several else describe(estimator, model)
     named: dict[str, Any] = {}
     if feature:
         named = {name: _weights_of(estimator, name) for name in feature}
         facts["weights"] = named
-    elif hasattr(estimator, "coef_"):
+    elif _has_weights(estimator):
         facts["strongest"] = strongest(estimator, top)
     if json:
         _files.emit(facts)
@@ -48,8 +49,9 @@ def inspect(context: click.Context, model: str, top: int, feature: tuple[str, ..
     for key in ("algorithm", "parameters", "trained on", "examples", "mistakes", "updates", "features", "written by"):
         if key in facts:
             click.echo(f"{key:<11} {_shown(facts[key])}")
-    if facts["classes"]:
-        click.echo(f"{'classes':<11} {', '.join(str(label) for label in facts['classes'])}")
+    for key in ("classes", "labels"):
+        if facts.get(key):
+            click.echo(f"{key:<11} {', '.join(str(label) for label in facts[key])}")
     if feature:
         for name, weights in named.items():
             click.echo(f"\n{name}")
@@ -123,7 +125,7 @@ def _print_strongest(found: dict[str, list[list[Any]]]) -> None:
 
 
 def _weights_of(estimator: Any, name: str) -> dict[str, float]:
-    if not hasattr(estimator, "coef_"):
+    if not _has_weights(estimator):
         raise Usage(
             f"{type(estimator).__name__} has no weights of features: it is a sum over examples. Leave --feature out."
         )
@@ -136,8 +138,18 @@ def _weights_of(estimator: Any, name: str) -> dict[str, float]:
     return {str(label): float(weights[number]) for label, weights in zip(classes, rows, strict=False)}
 
 
+def _has_weights(estimator: Any) -> bool:
+    from rosenblatt.cli import _labels
+
+    return _labels.has_weights(estimator) if _labels.is_multilabel(estimator) else hasattr(estimator, "coef_")
+
+
 def _vectors(estimator: Any) -> tuple[list[Any], list[Any]]:
     """The weights of each class, and the classes; two classes, and the two directions of a regression, share one vector."""
+    from rosenblatt.cli import _labels
+
+    if _labels.is_multilabel(estimator):
+        return _labels.vectors(estimator)
     coef = estimator.coef_
     if coef.ndim == 1:
         return [coef, -coef], ["larger targets", "smaller targets"]

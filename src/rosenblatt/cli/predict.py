@@ -155,7 +155,7 @@ class _Answers:
         from rosenblatt.cli._targets import is_regressor, refuse
 
         self.nested, self.kind, self.source = False, "", ""
-        self.calibration = getattr(estimator, "calibration_", None)
+        self.calibration = getattr(estimator, "_calibration", None)
         self.regression = is_regressor(estimator)
         if self.regression:
             refuse({

@@ -45,6 +45,9 @@ from .state import (
     kind_of,
 )
 
+ALL_NOTED = 1024
+"""So many examples are noted one by one before `is_noted` leaves some out."""
+
 _CODE = {
     Additive: (additive,),
     Penalized: (penalized, additive),
@@ -132,6 +135,76 @@ def add_up(state: Any, x: Any, importance: Any) -> Any:
     return _of(state, "add_up")
 
 
+# ---- scores before learning ----
+
+
+@njit(**NOGIL)
+def is_noted(number: Any) -> Any:
+    """Whether the scores of this example are noted: all of the first, then one of eight, in an order without a period."""
+    return number < ALL_NOTED or (number * 40503) & 65535 < 8192  # the golden ratio, and an eighth, times 2^16
+
+
+@njit(**NOGIL)
+def place_of_next(weights: Any, label: Any) -> Any:
+    """Count an example; return the place for its scores, or -1 if they are not noted."""
+    number, place = weights.past_counts[0], -1
+    weights.past_counts[0] = number + 1
+    if is_noted(number):
+        place = weights.past_counts[1] % weights.past_labels.size
+        weights.past_labels[place] = label
+        weights.past_counts[1] += 1
+    return place
+
+
+@verb(**VERB)
+def note_scores(state: Any, X: Any, order: Any, t: Any, label: Any) -> Any:
+    """Note the scores that the readout gives to row order[t], which is not learned yet, and its label.
+
+    `scores` of the state has those of the last weights. Scores of an average cost as much as learning; so not all are noted.
+    """
+
+    def of_two(state: Any, X: Any, order: Any, t: Any, label: Any) -> None:
+        weights = state.weights
+        place = place_of_next(weights, label)
+        if place >= 0:
+            score, age = weights.scores[0], weights.tally[0].age
+            if weights.u.size > 0 and age > 0.0:
+                x = row(X, order[t])
+                lag = np.float64(dot(weights.u, x)) + weights.u_bias[0]
+                total = summed(state, uint64(0), np.float64(dot(weights.w, x)), weights.bias[0])
+                score = (total - lag) / age
+            weights.past_scores[place, 0] = score
+
+    def of_many(state: Any, X: Any, order: Any, t: Any, label: Any) -> None:
+        weights = state.weights
+        place = place_of_next(weights, label)
+        if place >= 0:
+            age = weights.tally[0].age
+            if weights.u.size > 0 and age > 0.0:
+                one = order[: t + 1]  # only the first row of `tile` is written, which the loop does not need any more
+                dots(weights.u, X, one, t, weights.tile)
+                for k in range(uint64(weights.bias.size)):
+                    weights.past_scores[place, k] = np.float64(weights.tile[0, k]) + weights.u_bias[k]
+                dots(weights.w, X, one, t, weights.tile)
+                for k in range(uint64(weights.bias.size)):
+                    total = summed(state, k, np.float64(weights.tile[0, k]), weights.bias[k])
+                    weights.past_scores[place, k] = (total - weights.past_scores[place, k]) / age
+            else:
+                for k in range(uint64(weights.bias.size)):
+                    weights.past_scores[place, k] = weights.scores[k]
+
+    def of_last(state: Any, X: Any, order: Any, t: Any, label: Any) -> None:
+        weights = state.weights
+        place = place_of_next(weights, label)
+        if place >= 0:
+            for k in range(uint64(weights.bias.size)):
+                weights.past_scores[place, k] = weights.scores[k]
+
+    if width_of_weights(state) < 8:  # the sums of an average have 8 bytes, and `dot` takes numbers of one type
+        return of_last
+    return of_two if dimensions(state) == 1 else of_many
+
+
 # ---- the loops ----
 
 
@@ -189,6 +262,9 @@ def two_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: An
             if moved == REFUSED:
                 result = BAD_VALUE
                 break
+        if weights.past_labels.size > 0:
+            counters.age, weights.scores[0] = age, score
+            note_scores(state, X, order, t, y[i])
         examples += 1
         loss += importance * objective(state, shortfall(settings.target, margin))
         if wrong:
@@ -280,6 +356,8 @@ def many_classes(rule: Any, state: Any, settings: Any, X: Any, y: Any, weight: A
             if moved == REFUSED:
                 result = BAD_VALUE
                 break
+            if weights.past_labels.size > 0:
+                note_scores(state, X, order, t, y[i])
             age = counters.age
             counters.age += importance
             counters.examples += 1
@@ -331,6 +409,14 @@ def dimensions(state: Any) -> int:
         weights = state.types[0]
         return int(weights.types[weights.fields.index("w")].ndim)
     return int(state.weights.w.ndim)
+
+
+def width_of_weights(state: Any) -> int:
+    """The number of bytes of a weight; takes a state and its Numba type."""
+    if hasattr(state, "instance_class"):
+        weights = state.types[0]
+        return int(weights.types[weights.fields.index("w")].dtype.bitwidth) // 8
+    return int(state.weights.w.dtype.itemsize)
 
 
 @verb(**NOGIL)
@@ -408,6 +494,7 @@ def weights_of(run: Any, w: Any) -> Any:
         weights_like(run.u, w, np.float64), floats(run.u_bias), records(run.tally.address, COUNTERS),
         floats(run.scores), integers(run.log_rows), floats(run.log_ages), matrix(run.log_steps, np.float64),
         matrix(run.tile, w.dtype), integers(run.columns), floats(run.amounts), floats(run.lagged),
+        matrix(run.past_scores, np.float64), integers(run.past_labels), integers(run.past_counts),
     )  # fmt: skip
 
 

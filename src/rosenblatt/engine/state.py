@@ -70,6 +70,9 @@ class State(NamedTuple):
         The updates in order: row, age, step for each weight vector; empty without a log.
     tile, columns, amounts, lagged
         Scratch space for many classes: the scores of a tile of rows, and the shares of one update.
+    past_scores, past_labels, past_counts
+        The scores that the readout gave to past examples before they were learned, and their labels: a ring, see `note_scores`;
+        and how many examples were seen and how many of them noted. Empty if nothing is noted.
     """
 
     w: NDArray[Any]
@@ -87,6 +90,9 @@ class State(NamedTuple):
     columns: NDArray[np.int64]
     amounts: NDArray[np.float64]
     lagged: NDArray[np.float64]
+    past_scores: NDArray[np.float64]
+    past_labels: NDArray[np.int64]
+    past_counts: NDArray[np.int64]
 
     @property
     def counters(self) -> Any:

@@ -3,18 +3,16 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.estimators.probabilities import Probabilities
+from rosenblatt.model.calibration import Calibration
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.scores import predicted_classes
-
-if TYPE_CHECKING:
-    pass
 
 Floats = NDArray[np.float64]
 
@@ -97,6 +95,7 @@ class Reading:
     """Scores of records and frames, and reasons, for `LinearLearner`."""
 
     encoder_: Any
+    n_features_in_: int
     _fitted: Callable[[], Model]
     _scores: Callable[[Any], Floats]
     # One column of scores for two classes and for real targets, else one for each class, in the order of the model's classes.
@@ -105,9 +104,12 @@ class Reading:
 
     def _scores_of_one(self, x: Any) -> Floats:
         model = self._fitted()
-        if self._reads_records and isinstance(x, Mapping):
-            return model.scores(self._table([x], model))
-        return model.scores(model._row_table(x))
+        return model.scores(self._table_of_one(x, model))
+
+    def _table_of_one(self, x: Any, model: Model) -> Table:
+        """One example as a table; of a model of `rosenblatt train`, a record."""
+        encoded = self._encoded([x], model.n_features) if isinstance(x, Mapping | str) else None
+        return model._row_table(x) if encoded is None else encoded
 
     @property
     def _reads_records(self) -> bool:
@@ -115,12 +117,31 @@ class Reading:
         encoder = self.__dict__.get("encoder_")
         return encoder is not None and encoder.family == "table"
 
-    def _table(self, X: Any, model: Model) -> Table:
-        if self._reads_records:
-            from rosenblatt.data.frames import encode, is_frame
+    def _encoded(self, X: Any, features: int) -> Table | None:
+        """Frames and records as `rosenblatt train` read them; None for other examples, which are encoded already."""
+        encoder = self.__dict__.get("encoder_")
+        if encoder is None:
+            return None
+        from rosenblatt.data.frames import rows_of
 
-            if is_frame(X):
-                return encode(X, self.encoder_, model.n_features)
+        return rows_of(X, encoder, features)
+
+    def _to_learn(self, X: Any, model: Model | None) -> Table | None:
+        """The same for examples to learn, whose new categories and words become features of the model."""
+        encoder = self.__dict__.get("encoder_")
+        if model is None or encoder is None:
+            return None
+        from rosenblatt.data.frames import rows_to_learn
+
+        table = rows_to_learn(X, encoder)
+        if table is not None:
+            model.add_features(encoder.n_features)
+            self.n_features_in_ = model.n_features
+        return table
+
+    def _table(self, X: Any, model: Model) -> Table:
+        if (encoded := self._encoded(X, model.n_features)) is not None:
+            return encoded
         from sklearn.utils.validation import validate_data
 
         X = validate_data(
@@ -161,8 +182,7 @@ class Reading:
                 f"A {type(self).__name__} predicts by votes, which are no sum over features; got explain. Use a learner with one "
                 "weight for each feature, such as AveragedPerceptron."
             )
-        table = self._table([x], model) if self._reads_records and isinstance(x, Mapping) else model._row_table(x)
-        return self._explain_row(model, table, 0, label)
+        return self._explain_row(model, self._table_of_one(x, model), 0, label)
 
     def _explain_row(self, model: Model, table: Table, row: int, label: Any) -> Explanation:
         scores = model.scores(table.some(np.array([row])))
@@ -214,10 +234,15 @@ class Answers(Probabilities, Reading):
         labels: list[Any] = self._fitted().classes
         return labels
 
+    def _noted_calibration(self) -> Calibration | None:
+        model: Model | None = self.__dict__.get("model_")
+        return None if model is None else model.noted_calibration()
+
+    def _stop_noting(self) -> None:
+        self._fitted().stop_noting()
+
     def _observe(self, model: Model, table: Table, labels: list[Any]) -> None:
         """Update the probabilities with examples that will be learned next."""
-        from rosenblatt.model.calibration import Calibration
-
         known = np.array([label in model.class_number for label in labels])
         width = model.scores(table.some(np.zeros(0, np.int64))).shape[1]
         if table.shape[1] > model.n_features:

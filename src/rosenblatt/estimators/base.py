@@ -509,11 +509,15 @@ class LinearClassifier(Answers, Finishing, ClassifierMixin, LinearLearner):
         self._check_parameters()
         self._check_stream_weights()
         first = not hasattr(self, "model_")
-        X, labels = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=first
-        )
+        table = self._to_learn(X, self.__dict__.get("model_"))
+        if table is None:
+            X, labels = validate_data(
+                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=first
+            )
+            table = Table(X, None if first else self.model_.dtype)
+        else:
+            labels = checked_labels(y, len(table))
         distinct, places = _encode_labels(labels)
-        table = Table(X, None if first else self.model_.dtype)
         model = self._new_model(table.shape[1], table.dtype) if first else self.model_
         if first:
             if classes is not None:
@@ -529,7 +533,9 @@ class LinearClassifier(Answers, Finishing, ClassifierMixin, LinearLearner):
         of_class = None if self.class_weight is None else np.array([self._importance(n) for n in names])[places]
         if "calibration_" in self.__dict__:
             self._observe(model, table, labels.tolist())
-        model.learn(table, names, places, self._weights(sample_weight, X, of_class))
+        else:
+            model.note_scores()
+        model.learn(table, names, places, self._weights(sample_weight, labels, of_class))
         self._name_features(model)
         self._note_labels(labels if classes is None else np.concatenate([labels[:0], np.asarray(classes)[:0]]), first)
         self.model_ = model
@@ -561,6 +567,12 @@ class LinearClassifier(Answers, Finishing, ClassifierMixin, LinearLearner):
         label or None
             The prediction made before learning; None before the first label.
         """
+        if "encoder_" in self.__dict__ and isinstance(x, Mapping | str):
+            prediction = self.predict_one(x)
+            if sample_weight != 0.0:
+                one: list[Any] = [x]
+                self.partial_fit(one, [y], sample_weight=[sample_weight])
+            return prediction
         if self.class_weight is not None:
             self._check_stream_weights()
             sample_weight *= self._importance(y)
@@ -572,6 +584,8 @@ class LinearClassifier(Answers, Finishing, ClassifierMixin, LinearLearner):
             self._check_can_move(model)
         if "calibration_" in self.__dict__:
             self._observe(model, model._row_table(x), [y])
+        elif not model.notes_scores:
+            model.note_scores()
         guess = model.learn_one(x, y, sample_weight)
         if self.__dict__.get("n_features_in_") != model.n_features:
             self.n_features_in_ = model.n_features
@@ -581,7 +595,7 @@ class LinearClassifier(Answers, Finishing, ClassifierMixin, LinearLearner):
     def predict_one(self, x: Any) -> Any:
         """Predict the class of one example, a dict or a 1-D array; None before the first label."""
         model = getattr(self, "model_", None)
-        if model is not None and self._reads_records and isinstance(x, Mapping):
+        if model is not None and "encoder_" in self.__dict__ and isinstance(x, Mapping | str):
             return model.classes[int(predicted_classes(self._scores_of_one(x), len(model.classes))[0])]
         return None if model is None else model.predict_one(x)
 
@@ -663,6 +677,16 @@ def _line_of_epoch(history: History, prefix: str = "") -> None:
     epoch = history.done[-1]
     loss = f"loss {epoch.mean_loss:.6g}"
     print(f"{prefix}epoch {len(history.done)}: {epoch.mistakes} mistakes, {epoch.updates} updates, {loss}")
+
+
+def checked_labels(y: Any, examples: int) -> NDArray[Any]:
+    """The labels or targets of a frame, one for each row."""
+    from sklearn.utils import column_or_1d
+
+    labels: NDArray[Any] = column_or_1d(y)
+    if labels.size != examples:
+        raise ValueError(f"There must be a label for each of the {examples} rows; got {labels.size}. Check X and y.")
+    return labels
 
 
 def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:

@@ -1,16 +1,19 @@
 """`MultiLabel`: examples that have any number of labels, with one binary learner for each label."""
 
-from collections.abc import Collection, Iterable
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rosenblatt.model.calibration import Calibration
 from rosenblatt.model.linear import Model
 from rosenblatt.model.matrix import Table
 from rosenblatt.model.scores import sorting
 from rosenblatt.training.loop import Block
 
+from .answers import Explanation, Reading
 from .base import LinearClassifier, as_before_on_failure
 from .bases import bases
 
@@ -23,7 +26,8 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-class MultiLabel(ClassifierMixin, BaseEstimator):
+@dataclasses.dataclass(eq=False, repr=False)
+class MultiLabel(Reading, ClassifierMixin, BaseEstimator):
     """Classifier of examples with any number of labels: one binary learner for each label, which says whether an example has it.
 
     Parameters
@@ -47,8 +51,7 @@ class MultiLabel(ClassifierMixin, BaseEstimator):
     [('news', 'sport'), ('news',)]
     """
 
-    def __init__(self, learner: Any = None) -> None:
-        self.learner = learner
+    learner: Any = None
 
     # ---- learn ----
 
@@ -74,6 +77,7 @@ class MultiLabel(ClassifierMixin, BaseEstimator):
             weight = learner._weights(sample_weight, X, None)
             labels, member = _members(Y, len(table))
             self._set_form(Y)
+            self.__dict__.pop("calibrations_", None)  # they were for the scores of earlier weights
             self._fit_table(table, member, labels, weight)
         return self
 
@@ -111,8 +115,12 @@ class MultiLabel(ClassifierMixin, BaseEstimator):
         """
         with as_before_on_failure(self):
             learner, first = self._learner(), not hasattr(self, "models_")
-            X, table = self._checked(X, Y, reset=first)
-            weight = learner._weights(sample_weight, X, None)
+            table = None if first or not self.models_ else self._to_learn(X, self.models_[0])
+            if table is None:
+                table = self._checked(X, Y, reset=first)[1]
+            for model in [] if first else self.models_:
+                model.add_features(table.shape[1])
+            weight = learner._weights(sample_weight, np.zeros(len(table)), None)
             if first:
                 self._set_form(Y)
                 self.models_, self._labels = [], []
@@ -125,7 +133,7 @@ class MultiLabel(ClassifierMixin, BaseEstimator):
                 for k in range(len(labels)):
                     start = 0
                     if k >= known:  # a new label takes part from its first example on
-                        self.models_.append(self._new_model(learner, table.shape[1], table.dtype))
+                        self.models_.append(self._new_pupil(learner, table.shape[1], table.dtype))
                         start = int(np.argmax(member[:, k])) if not self._indicator else 0
                     self.models_[k].run(table, member[:, k].copy(), weight, np.arange(start, len(table)))
             except BaseException:
@@ -154,9 +162,13 @@ class MultiLabel(ClassifierMixin, BaseEstimator):
         if not hasattr(self, "models_"):
             self.models_, self._labels, self._indicator = [], [], False
         self._check_form([wanted])
+        if "encoder_" in self.__dict__ and isinstance(x, Mapping | str):
+            known, one = self.predict_one(x), list[Any]([x])
+            self.partial_fit(one, [wanted])
+            return known
         learner, guess = self._learner(), self.predict_one(x)
         fresh = [label for label in wanted if label not in self._labels]
-        models = [*self.models_, *(self._new_model(learner, None, np.float64) for _ in fresh)]
+        models = [*self.models_, *(self._new_pupil(learner, None, np.float64) for _ in fresh)]
         undo = [model._snapshot(slice(None)) for model in models]
         try:
             for label, model in zip([*self._labels, *fresh], models, strict=True):
@@ -183,13 +195,15 @@ class MultiLabel(ClassifierMixin, BaseEstimator):
         return np.column_stack([model.scores(table)[:, 0] for model in self.models_])
 
     def _rows(self, X: Any) -> Table:
-        encoder = self.__dict__.get("encoder_")
-        if encoder is not None and encoder.family == "table":  # a model of `rosenblatt train` takes frames of its table
-            from rosenblatt.data.frames import encode, is_frame
+        encoded = self._encoded(X, getattr(self, "n_features_in_", 0))
+        return self._checked(X, None, reset=False)[1] if encoded is None else encoded
 
-            if is_frame(X):
-                return encode(X, encoder, self.n_features_in_)
-        return self._checked(X, None, reset=False)[1]
+    def _scores_of_one(self, x: Any) -> Floats:
+        """The scores of one example in the order of arrival of the labels."""
+        encoded = self._encoded([x], self.n_features_in_) if isinstance(x, Mapping | str) else None
+        if encoded is not None:
+            return self._raw_scores(encoded)
+        return np.array([[model.scores(model._row_table(x))[0, 0] for model in self.models_]])
 
     def predict(self, X: ArrayLike) -> Any:
         """Predict the labels of each example in the form in which they were given, an indicator matrix or a list of tuples."""
@@ -203,8 +217,104 @@ class MultiLabel(ClassifierMixin, BaseEstimator):
         """Predict the labels of one example, a dict or a 1-D array, in sorted order."""
         if not getattr(self, "models_", None):
             return ()
-        pairs = zip(self._labels, self.models_, strict=True)
-        return tuple(sorted(label for label, model in pairs if model.scores(model._row_table(x))[0, 0] > 0.0))
+        scores = self._scores_of_one(x)[0].tolist()
+        return tuple(sorted(label for label, score in zip(self._labels, scores, strict=True) if score > 0.0))
+
+    # ---- probabilities and reasons ----
+
+    def calibrate(self, X: ArrayLike, Y: Any) -> Self:
+        """Learn to give probabilities, from examples that the model has not learned.
+
+        Needed after `fit` only: `partial_fit` and `learn_one` note the scores that they find before they learn, and
+        `rosenblatt train` sets examples aside. Weights and predictions stay the same.
+
+        Parameters
+        ----------
+        X : array, frame or CSR matrix of shape (n_examples, n_features)
+            The examples.
+        Y : array of shape (n_examples, n_labels), or list of lists
+            Their labels.
+
+        Returns
+        -------
+        self
+        """
+        scores = self._raw_scores(self._rows(X))
+        self._check_form(Y)
+        self._calibrate(scores, _members(Y, len(scores), self._labels)[1])
+        return self
+
+    def _calibrate(self, scores: Floats, member: Codes) -> None:
+        """Learn the probabilities from scores of examples that were not learned, and the labels that they have."""
+        self.calibrations_ = [Calibration.of(1).fit(column[:, None], has) for column, has in zip(scores.T, member.T)]
+        for model in self.models_:
+            model.stop_noting()
+
+    def _known_calibrations(self, name: str) -> list[Calibration]:
+        known: list[Any] | None = self.__dict__.get("calibrations_")
+        if known is None:
+            known = [model.noted_calibration() for model in self.__dict__.get("models_", [])]
+        if not known or None in known:
+            raise AttributeError(
+                f"{type(self).__name__} has `{name}` after `partial_fit` or `learn_one`, after `calibrate(X, Y)` with examples "
+                "that it has not learned, or if it was trained with `rosenblatt train`"
+            )
+        fresh = [Calibration.of(1) for _ in range(len(self._labels) - len(known))]  # labels that came after `calibrate`
+        return [*known, *fresh]
+
+    @property
+    def predict_proba(self) -> Callable[[Any], Floats]:
+        """The probability of each label of `classes_`, for each example; each for itself, so a row need not sum to 1."""
+        self._known_calibrations("predict_proba")
+        return self._probabilities
+
+    @property
+    def predict_proba_one(self) -> Callable[[Any], dict[Any, float]]:
+        """The probability of each label for one example, as a dict."""
+        self._known_calibrations("predict_proba_one")
+        return lambda x: dict(zip(sorted(self._labels), self._odds(self._scores_of_one(x))[0].tolist(), strict=True))
+
+    def _probabilities(self, X: Any) -> Floats:
+        return self._odds(self._raw_scores(self._rows(X)))
+
+    def _odds(self, scores: Floats) -> Floats:
+        """Probabilities in the order of `classes_`, from scores in the order of arrival."""
+        known = self._known_calibrations("predict_proba")
+        odds = np.column_stack([one.probabilities(scores[:, [k]])[:, 1] for k, one in enumerate(known)])
+        order = sorting(self._labels)
+        return odds if order is None else odds[:, order]
+
+    def explain(self, x: Any, label: Any = None) -> Explanation:
+        """The features that make up the score of one label for one example.
+
+        Parameters
+        ----------
+        x : dict or 1-D array
+            The example; for a model of `rosenblatt train`, a record of its table.
+        label : label, default=None
+            The label, one of `classes_`; the one with the highest score by default. The example has it if the score is greater
+            than 0.
+
+        Returns
+        -------
+        Explanation
+            Its `features` have the name, value and weight of each feature; printed, it is a table. The parts add up to the score
+            exactly.
+        """
+        known: list[Any] = self.__dict__.get("_labels", [])
+        if label is None and known:
+            label = known[int(self._scores_of_one(x)[0].argmax())]
+        if label not in known:
+            raise ValueError(f"`label` must be one of the labels {sorted(known)}; got {label!r}. Check the spelling.")
+        model = self.models_[known.index(label)]
+        if model.readout == "vote":
+            raise ValueError(
+                "A MultiLabel of voted perceptrons predicts by votes, which are no sum over features; got explain. Use a learner "
+                "with one weight for each feature, such as AveragedPerceptron."
+            )
+        encoded = self._encoded([x], self.n_features_in_) if isinstance(x, Mapping | str) else None
+        found = self._explain_row(model, model._row_table(x) if encoded is None else encoded, 0, True)
+        return dataclasses.replace(found, label=label)
 
     def score(self, X: ArrayLike, Y: Any, sample_weight: ArrayLike | None = None) -> float:
         """The subset accuracy: the share of examples with exactly the right labels."""
@@ -259,6 +369,13 @@ class MultiLabel(ClassifierMixin, BaseEstimator):
         model = learner._new_model(features, dtype)
         model.add_class(False, True)
         learner._check_can_move(model)
+        return model
+
+    def _new_pupil(self, learner: LinearClassifier, features: int | None, dtype: Any) -> Model:
+        """A model that learns from a stream."""
+        model = self._new_model(learner, features, dtype)
+        if "calibrations_" not in self.__dict__:
+            model.note_scores()
         return model
 
     def _checked(self, X: Any, Y: Any, reset: bool) -> tuple[Any, Table]:

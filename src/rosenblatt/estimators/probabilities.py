@@ -24,9 +24,9 @@ class Probabilities:
     def calibrate(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn to give probabilities, from examples that the model has not learned.
 
-        `train` does this with the examples that it sets aside, and `stream` with each example before it is learned. From then on
-        `partial_fit` and `learn_one` keep the probabilities up to date with the scores that they find before they learn. Weights
-        and predictions stay the same.
+        Most learners need this only after `fit`: `partial_fit` and `learn_one` note the scores that they find before they learn,
+        `train` sets examples aside, and `stream` looks at each example before it is learned. A learner that votes, or that has a
+        kernel, needs it once. Weights and predictions stay the same.
 
         Parameters
         ----------
@@ -62,28 +62,41 @@ class Probabilities:
         scores = self._scores(X)
         codes = np.array([numbers[label] for label in labels], np.int64)
         self.calibration_ = Calibration.of(scores.shape[1]).fit(scores, codes)
+        self._stop_noting()
         return self
 
     @property
     def predict_proba(self) -> Callable[[Any], Floats]:
-        """The probability of each class of `classes_`, for each example; after `calibrate`, or for a model of `train`."""
+        """The probability of each class of `classes_`, for each example; after `partial_fit`, `learn_one` or `calibrate`."""
         self._known_calibration("predict_proba")
         return self._probabilities
 
     @property
     def predict_proba_one(self) -> Callable[[Any], dict[Any, float]]:
-        """The probability of each class for one example, as a dict; after `calibrate`, or for a model of `train`."""
+        """The probability of each class for one example, as a dict; after `partial_fit`, `learn_one` or `calibrate`."""
         self._known_calibration("predict_proba_one")
         return self._probabilities_of_one
 
     def _known_calibration(self, name: str) -> "Calibration":
-        calibration: Calibration | None = self.__dict__.get("calibration_")
+        calibration = self._calibration
         if calibration is None:
             raise AttributeError(
-                f"{type(self).__name__} has `{name}` after `calibrate(X, y)` with examples that it has not learned, or if it was "
-                "trained with `rosenblatt train`"
+                f"{type(self).__name__} has `{name}` after `partial_fit` or `learn_one`, after `calibrate(X, y)` with examples "
+                "that it has not learned, or if it was trained with `rosenblatt train`"
             )
         return calibration
+
+    @property
+    def _calibration(self) -> "Calibration | None":
+        """How scores become probabilities, if that is known."""
+        return self.__dict__.get("calibration_") or self._noted_calibration()
+
+    def _noted_calibration(self) -> "Calibration | None":
+        """The probabilities from scores that were noted before their examples were learned."""
+        return None
+
+    def _stop_noting(self) -> None:
+        """Forget these scores."""
 
     def _probabilities(self, X: ArrayLike) -> Floats:
         return self._in_order(self._scores(X))

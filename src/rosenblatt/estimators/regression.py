@@ -13,7 +13,7 @@ from rosenblatt.training.history import History
 from rosenblatt.training.loop import BlockPasses, TargetBlock, train
 from rosenblatt.training.schedule import Schedule, VisitingOrder
 
-from .base import Floats, LinearLearner, as_before_on_failure
+from .base import Floats, LinearLearner, as_before_on_failure, checked_labels
 from .bases import bases
 from .certificate import warn_of_last_epoch
 
@@ -145,11 +145,15 @@ class LinearRegressor(RegressorMixin, LinearLearner):
         with as_before_on_failure(self):
             self._check_parameters()
             first = not hasattr(self, "model_")
-            X, targets = self._checked(X, y, reset=first)
-            table = Table(X, None if first else self.model_.dtype)
+            table = self._to_learn(X, self.__dict__.get("model_"))
+            if table is None:
+                X, targets = self._checked(X, y, reset=first)
+                table = Table(X, None if first else self.model_.dtype)
+            else:
+                targets = np.asarray(checked_labels(y, len(table)), dtype=np.float64)
             model = self._new_model(table.shape[1], table.dtype) if first else self.model_
             assert isinstance(model, RealModel)
-            model.learn_values(table, targets, self._weights(sample_weight, X, None))
+            model.learn_values(table, targets, self._weights(sample_weight, targets, None))
             self._name_features(model)
             self.model_ = model
         return self
@@ -171,6 +175,12 @@ class LinearRegressor(RegressorMixin, LinearLearner):
         float
             The prediction made before learning; 0 for the first example.
         """
+        if "encoder_" in self.__dict__ and isinstance(x, Mapping | str):
+            prediction = self.predict_one(x)
+            if sample_weight != 0.0:
+                one: list[Any] = [x]
+                self.partial_fit(one, [y], sample_weight=[sample_weight])
+            return prediction
         model = self.__dict__.get("model_")
         if model is None:
             self._check_parameters()
@@ -184,7 +194,7 @@ class LinearRegressor(RegressorMixin, LinearLearner):
     def predict_one(self, x: Any) -> float:
         """Predict the target of one example, a dict or a 1-D array; 0 before the first example."""
         model = getattr(self, "model_", None)
-        if model is not None and self._reads_records and isinstance(x, Mapping):
+        if model is not None and "encoder_" in self.__dict__ and isinstance(x, Mapping | str):
             return float(self._scores_of_one(x)[0, 0])
         return 0.0 if model is None else model.predict_one(x)
 

@@ -15,7 +15,9 @@ from rosenblatt.engine.conventions import CSR, ONE_VS_REST, TILE
 from rosenblatt.engine.entries import guess_many, guess_two, score_many, score_two
 from rosenblatt.engine.state import BAD_VALUE, COUNTERS, DONE, OUT_OF_SCALE, RUN_REACHED, State, make_run
 
+from .calibration import Calibration
 from .matrix import Table
+from .past import calibration_of, empty_past, move_past, named_past
 from .records import DictRow, is_number
 from .rule import FullVariances, PenaltyMemory, Rule, ScaleFactors, columns_for, padded
 from .scores import in_row_threads, margins, predicted_class
@@ -57,6 +59,11 @@ class Model:
 
     _dict_row: DictRow | None = None  # columns and values of the last dict
 
+    notes_scores = False
+    """Whether the scores of examples before they are learned are noted; `rosenblatt.model.past` reads them."""
+
+    _calibrated: tuple[tuple[int, int], Calibration | None] | None = None
+
     divisor: float = 1.0
     """What the weights of the state are divided by: the batch perceptron learns sums, whose ties are exact, and not averages."""
 
@@ -92,7 +99,9 @@ class Model:
         return self._dict_row
 
     def __getstate__(self) -> dict[str, Any]:
-        compiled = {"_dict_row", "_changed", "_passes", "_kept", "_run", "_address", "_learn_dense", "_learn_sparse"}
+        compiled = {
+            "_dict_row", "_changed", "_passes", "_kept", "_run", "_address", "_learn_dense", "_learn_sparse", "_calibrated",
+        }  # fmt: skip
         return {name: value for name, value in self.__dict__.items() if name not in compiled}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
@@ -173,7 +182,7 @@ class Model:
             np.zeros(1, COUNTERS), np.zeros(vectors),
             np.zeros(log, np.int64), np.zeros(log), np.zeros((log, vectors)),
             np.zeros((TILE, shape[-1] if vectors > 1 else 0), self.dtype),
-            np.zeros(vectors, np.int64), np.zeros(vectors), np.zeros(vectors),
+            np.zeros(vectors, np.int64), np.zeros(vectors), np.zeros(vectors), *empty_past(vectors, self.notes_scores),
         )  # fmt: skip
 
     def add_class(self, *labels: Any) -> None:
@@ -202,6 +211,7 @@ class Model:
         state = empty._replace(w=old.w, v=old.v, u=old.u, tally=old.tally, tile=old.tile)
         for before, after in ((old.v_bias, state.v_bias), (old.u_bias, state.u_bias)):
             after[: before.size] = before
+        move_past(old, state)
         if self.linked:
             self._relink(state, self._changed_rows())
         if self.support is not None:
@@ -241,6 +251,7 @@ class Model:
             if before.size == 1 < after.size:
                 after[0], after[1] = -before[0], before[0]
         new.tally[...] = old.tally
+        move_past(old, new)
         if self.linked:
             self._relink(new)
         if self.support is not None:
@@ -438,7 +449,7 @@ class Model:
         undo_support = self.support.snapshot() if self.support is not None else None
         big = [weights for weights in {id(a): a for a in (state.w, state.v, state.u)}.values() if weights.size]
         big += memory.by_feature
-        small = [state.bias, state.v_bias, state.u_bias, state.tally, *memory.others]
+        small = [state.bias, state.v_bias, state.u_bias, state.tally, *state[-3:], *memory.others]
         saved = [weights[touched].copy() for weights in big] + [numbers.copy() for numbers in small]
 
         def undo() -> None:
@@ -455,6 +466,36 @@ class Model:
                 undo_support()
 
         return undo
+
+    # ---- scores before learning ----
+
+    def note_scores(self) -> None:
+        """From now on, note the scores given to examples before they are learned. Nothing else changes.
+
+        Votes are not noted, because each takes as long as all updates so far; nor are scores of an average in single precision,
+        whose sums have double precision.
+        """
+        noted = self.readout == "last" or (self.readout == "average" and self.dtype == np.float64)
+        if self.notes_scores or not noted:
+            return
+        self.notes_scores = True
+        self.state = self._state._replace(**named_past(empty_past(self.vectors, True)))
+
+    def stop_noting(self) -> None:
+        """Forget the scores that were noted, and note no more."""
+        if self.notes_scores:
+            self.notes_scores = False
+            self._calibrated = None
+            self.state = self._state._replace(**named_past(empty_past(self.vectors, False)))
+
+    def noted_calibration(self) -> Calibration | None:
+        """The probabilities that follow from the scores that were noted; None without any, or with fewer than two classes."""
+        if not self.notes_scores or len(self.classes) < 2:
+            return None
+        key = len(self.classes), int(self._state.past_counts[1])
+        if self._calibrated is None or self._calibrated[0] != key:
+            self._calibrated = key, calibration_of(self._state)
+        return self._calibrated[1]
 
     # ---- predict ----
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rosenblatt.engine.state import counts_and_sums
 from rosenblatt.engine.steps import step_parameters
 from rosenblatt.model.linear import Model
+from rosenblatt.model.past import fill_past, noted
 from rosenblatt.model.regression import RealModel
 from rosenblatt.model.rule import Penalty, Rule
 from rosenblatt.model.vote_log import Support
@@ -65,11 +66,14 @@ def linear_values(model: Model) -> Values:
         "memory": [np.ascontiguousarray(array) for array in model.memory.content(model.n_features)],
         "support": None if model.support is None else _support_values(model.support),
         **({"target": [model.center, model.unit, model.spread]} if isinstance(model, RealModel) else {}),
+        **({"past": [*noted(model.state), model.state.past_counts]} if model.notes_scores else {}),
     }
 
 
-_PASSING = ("log_rows", "log_ages", "log_steps", "tile", "columns", "amounts", "lagged")
-"""Temporary arrays of a pass, which the next pass does not read."""
+_PASSING = (
+    "log_rows", "log_ages", "log_steps", "tile", "columns", "amounts", "lagged", "past_scores", "past_labels", "past_counts",
+)  # fmt: skip
+"""Temporary arrays of a pass, which the next pass does not read, and those that are stored in another way."""
 
 
 def _groups(model: Model) -> dict[str, dict[str, NDArray[Any]]]:
@@ -155,6 +159,8 @@ def linear_from_values(values: Values, step: Any, make: type[Model]) -> Model:
     _check(isinstance(stored, list) and len(stored) == len(wanted), "the memory of the rule")
     for number, target in enumerate(wanted):
         target[...] = _array(stored[number], "the memory of the rule", "f", target.shape)
+    if (past := values.get("past")) is not None:
+        _fill_past(model, past)
     model.state.counters.logged = 0
     model.state.counters.position = 0
     if model.support is not None:
@@ -171,6 +177,18 @@ def _fill(model: Model, group: Any, stored: Any) -> None:
         array = _array(stored[name], f"the array `{name}`", target.dtype.kind, target.shape)
         _check(array.dtype == target.dtype, f"the type of the array `{name}`")
         target[...] = array
+
+
+def _fill_past(model: Model, past: Any) -> None:
+    _check(isinstance(past, list) and len(past) == 3, "the list of scores")
+    model.note_scores()
+    room = model.state.past_labels.size
+    labels = _array(past[1], "the list of scores", "i", (None,))
+    scores = _array(past[0], "the list of scores", "f", (labels.size, model.vectors))
+    counts = _array(past[2], "the list of scores", "i", (2,))
+    _check(labels.size == min(room, counts[1]) and 0 <= counts[1] <= counts[0], "the list of scores")
+    _check(((labels >= 0) & (labels < max(1, len(model.classes)))).all(), "the list of scores")
+    fill_past(model.state, scores, labels, counts)
 
 
 def _names_as_bytes(names: list[Any]) -> NDArray[np.uint8]:

@@ -270,7 +270,7 @@ def evaluate_stream(
     counts = np.zeros((len(labels), len(classes)), np.int64)
     kept: list[Floats] = []
     positive: list[NDArray[np.bool_]] = []
-    calibration: Any = getattr(estimator, "calibration_", None)
+    calibration: Any = getattr(estimator, "_calibration", None)
     judgement = None if calibration is None else Judgement()
     unlabelled = first = 0
     for batch, scores in scored_batches(estimator, stream):
