@@ -2,6 +2,7 @@
 #
 #   make test ARGS="-k winnow"      arguments for the tool of the target
 #   make bench DATA=folder          run the benchmarks on the data sets in that folder, too
+#   make build PLATFORMS=all        wheels for all platforms; or some, such as PLATFORMS="linux-aarch64 windows-x86_64"
 #   make demo PYTHON=python3.13     the Python for .venv (used only if .venv does not exist yet)
 
 SHELL := /bin/bash
@@ -15,6 +16,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 ARGS ?=
 DATA ?=
+PLATFORMS ?=
+
+ALL_PLATFORMS := linux-x86_64 linux-aarch64 macos-x86_64 macos-aarch64 windows-x86_64
 
 # The tests start many processes; without bytecode files each would compile the modules of the package again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -81,6 +85,9 @@ bench: $(VENV)/.bench  ## benchmarks, compared with other libraries
 build: $(VENV)/.build  ## wheel and source distribution, in dist, each tested in an empty environment
 	@rm -rf dist
 	@$(BIN)/python -m build
+	@this=$$($(BIN)/python tools/check_distribution.py --platform); \
+	for platform in $(if $(filter all,$(PLATFORMS)),$(ALL_PLATFORMS),$(PLATFORMS)); do \
+		test $$platform = $$this || ROSENBLATT_BUILD_FOR=$$platform $(BIN)/python -m build --wheel; done
 	@$(BIN)/python tools/check_distribution.py dist $(ARGS)
 
 clean:  ## remove all generated files and .venv

@@ -1,12 +1,16 @@
 """Benchmarks of the command line: whole processes, as started from a shell."""
 
+import dataclasses
 import functools
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import numpy as np
 
 from .files import folder_of_files, write_sparse
 from .harness import SMALLER, Options, Row, compare, measure
@@ -19,6 +23,13 @@ from sklearn.linear_model import Perceptron
 X, y = load_svmlight_file(sys.argv[1])
 X.indices, X.indptr = X.indices.astype("int32"), X.indptr.astype("int32")  # fit accepts no others
 Perceptron(max_iter=10, tol=None).fit(X, y)
+"""
+SKLEARN_CSV = """
+import sys
+import numpy as np
+from sklearn.linear_model import Perceptron
+table = np.loadtxt(sys.argv[1], delimiter=",", skiprows=1)
+Perceptron(max_iter=10, tol=None).fit(table[:, :-1], table[:, -1])
 """
 
 
@@ -50,20 +61,47 @@ def starting(options: Options) -> Iterator[Row]:
         peer="import sklearn.linear_model",
     )
     with folder_of_files() as folder:
-        path, _ = write_sparse(folder, 1)
-        path.write_text("".join(path.read_text().splitlines(keepends=True)[:1000]))
+        svmlight, _ = write_sparse(folder, 1)
+        svmlight.write_text("".join(svmlight.read_text().splitlines(keepends=True)[:1000]))
+        csv = folder / "some.csv"
+        rng = np.random.default_rng(0)
+        rows = np.column_stack([rng.standard_normal((1000, 20)).round(3), rng.integers(0, 2, 1000)]).tolist()
+        header = ",".join([*(f"f{number}" for number in range(20)), "label"])
+        csv.write_text("\n".join([header, *(",".join(map(str, row[:-1])) + f",{row[-1]:.0f}" for row in rows), ""]))
+        for path, form, bar, script in ((svmlight, "svmlight", 0.35, SKLEARN), (csv, "CSV", 0.45, SKLEARN_CSV)):
+            yield measure(
+                f"train on 1,000 lines of {form}",
+                functools.partial(seconds, *OURS, "train", str(path), "-m", str(folder / "model"), "--quiet"),
+                functools.partial(seconds, sys.executable, "-c", script, str(path)),
+                options,
+                kind=SMALLER,
+                unit="s",
+                bar=bar,
+                bar_unit="s",
+                ours="rosenblatt train",
+                peer="sklearn load + Perceptron",
+            )
         yield measure(
-            "train on 1,000 lines, ten epochs",
-            functools.partial(seconds, *OURS, "train", str(path), "-m", str(folder / "model"), "--quiet"),
-            functools.partial(seconds, sys.executable, "-c", SKLEARN, str(path)),
-            options,
+            "the same of svmlight without the library, nothing cached",
+            functools.partial(_by_numba, "train", str(svmlight), "-m", str(folder / "model"), "--quiet"),
+            functools.partial(seconds, sys.executable, "-c", SKLEARN, str(svmlight)),
+            dataclasses.replace(options, repeats=min(3, options.repeats)),
             kind=SMALLER,
             unit="s",
-            bar=1.5,
+            bar=7.5,
             bar_unit="s",
-            ours="rosenblatt train",
+            ours="rosenblatt train, by Numba",
             peer="sklearn load + Perceptron",
         )
+
+
+def _by_numba(*arguments: str) -> float:
+    """Time of a command that compiles all that it needs."""
+    with tempfile.TemporaryDirectory(prefix="rosenblatt-bench-") as cache:
+        variables = {"ROSENBLATT_LIBRARY": "off", "ROSENBLATT_CACHE_DIR": cache}
+        start = time.perf_counter()
+        subprocess.run([*OURS, *arguments], check=True, capture_output=True, env={**os.environ, **variables})
+        return time.perf_counter() - start
 
 
 def file_to_model(options: Options) -> Iterator[Row]:

@@ -3,8 +3,10 @@
 import dataclasses
 import functools
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
 import rosenblatt
+from rosenblatt.engine.native import LIBRARY
 from rosenblatt.model.matrix import Table
 
 from . import bare, data, loops
@@ -336,11 +339,12 @@ def passive_aggressive(options: Options) -> Iterator[Row]:
         )
 
 
-def fresh(task: str, library: str, kind: str, rows: int) -> dict[str, float]:
-    """The result of `benchmarks.fresh` in a new process."""
+def fresh(task: str, library: str, kind: str, rows: int, **variables: str) -> dict[str, float]:
+    """The result of `benchmarks.fresh` in a new process, with additional environment variables."""
     command = [sys.executable, "-m", "benchmarks.fresh", task, library, kind, "--rows", str(rows)]
     folder = Path(__file__).parent.parent
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
+    environment = {**os.environ, **variables}
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     answer: dict[str, float] = json.loads(done.stdout)
     return answer
 
@@ -392,6 +396,34 @@ def first_fit(options: Options) -> Iterator[Row]:
     )
 
 
+def nothing_cached(options: Options) -> Iterator[Row]:
+    """The first fit of a process with an empty cache folder: a rule of one's own, and without the library."""
+    few = dataclasses.replace(options, repeats=min(3, options.repeats))
+    cases = [("a rule of one's own", "own-rule", "dense", "", 0.5)]
+    cases += [
+        (f"without the library, {kind}", "ours", kind, "off", bar) for kind, bar in (("dense", 3.6), ("classes", 5.8))
+    ]
+    library = "off" if LIBRARY.module is None else LIBRARY.module.__spec__.origin
+
+    def cold(learner: str, kind: str, variable: str) -> float:
+        with tempfile.TemporaryDirectory(prefix="rosenblatt-bench-") as cache:
+            variables = {"ROSENBLATT_CACHE_DIR": cache, "ROSENBLATT_LIBRARY": variable or library}
+            return fresh("first-fit", learner, kind, 1000, **variables)["first"]
+
+    for what, learner, kind, variable, bar in cases:
+        yield measure(
+            f"first fit, nothing cached, {what}",
+            functools.partial(cold, learner, kind, variable),
+            lambda kind=kind: fresh("first-fit", "scikit-learn", kind, 1000)["first"],  # type: ignore[misc]
+            few,
+            bar=bar,
+            bar_unit="s",
+            kind=SMALLER,
+            ours="@rosenblatt.rule" if learner == "own-rule" else "Perceptron by Numba",
+            peer="sklearn Perceptron",
+        )
+
+
 def memory(options: Options) -> Iterator[Row]:
     """The increase of peak memory by a fit, relative to the size of X: far below 1 means that X was not copied."""
     rows = options.size(200_000)
@@ -434,5 +466,6 @@ BENCHMARKS: dict[str, Callable[[Options], Iterator[Row]]] = {
     "passive-aggressive": passive_aggressive,
     "loops": loops.loops,
     "first-fit": first_fit,
+    "nothing-cached": nothing_cached,
     "memory": memory,
 }

@@ -1,6 +1,6 @@
 """Measurements that need a new process: the time of its first fit, and the memory that a fit adds.
 
-    python -m benchmarks.fresh {first-fit,memory} {ours,scikit-learn} {dense,csr,classes} [--rows N]
+    python -m benchmarks.fresh {first-fit,memory} {ours,own-rule,scikit-learn} {dense,csr,classes} [--rows N]
 
 Prints one JSON object. Run by the benchmarks `first-fit` and `memory`.
 """
@@ -24,6 +24,15 @@ def learner(library: str) -> Any:
         from rosenblatt import Perceptron
 
         return Perceptron
+    if library == "own-rule":
+        from rosenblatt import rule
+
+        @rule
+        def Own(margin: float, eta0: float = 1.0) -> float:  # noqa: N802 - the name of a class
+            """The perceptron as a rule of the user's own."""
+            return eta0 if margin <= 0 else 0.0
+
+        return Own
     from sklearn.linear_model import Perceptron as Peer
 
     return Peer
@@ -92,7 +101,7 @@ def memory(make: Any, kind: str, rows: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("task", choices=["first-fit", "memory"])
-    parser.add_argument("library", choices=["ours", "scikit-learn"])
+    parser.add_argument("library", choices=["ours", "own-rule", "scikit-learn"])
     parser.add_argument("kind", choices=["dense", "csr", "classes"])
     parser.add_argument("--rows", type=int, default=1000)
     chosen = parser.parse_args()

@@ -68,21 +68,25 @@ def rows(kind: str, quick: bool) -> Any:
 
 
 def parsing(quick: bool) -> Callable[[], None]:
-    """A function that parses svmlight text without learning."""
-    from rosenblatt.data import open_stream
+    """A function that parses a megabyte of svmlight text into the same arrays again and again.
+
+    Reading a file would measure the allocator, too: importing Numba and LLVM raises the limit up to which the C library keeps
+    freed memory, so that the arrays of each part of the file need no new pages.
+    """
+    from rosenblatt.data.svmlight import COLUMN_LIMIT, _arrays
+    from rosenblatt.engine.entries import parse_svmlight
 
     from .files import write_sparse
 
     with tempfile.TemporaryDirectory(prefix="rosenblatt-bench-") as folder:
-        path, _ = write_sparse(Path(folder), 2 if quick else 20)
-        text = path.read_bytes()
+        text = write_sparse(Path(folder), 1)[0].read_bytes()
+    size = text.rindex(b"\n", 0, 2**20) + 1
+    padded, arrays = np.frombuffer(text[:size] + bytes(b"\n" * 32), np.uint8), _arrays(size)
+    settings, report = np.array([0, COLUMN_LIMIT, 0, 0, 1]), np.zeros(7, np.int64)
 
     def parse() -> None:
-        with tempfile.NamedTemporaryFile(suffix=".svm") as file:
-            file.write(text)
-            file.flush()
-            for _ in open_stream(file.name, threads=1):
-                pass
+        for _ in range(10 if quick else 100):
+            parse_svmlight(padded, size, *arrays, settings, report)
 
     return parse
 

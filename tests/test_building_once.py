@@ -1,6 +1,7 @@
 """An installation from source makes its library once, in the background: who starts it, who waits, and what if it is killed."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -9,12 +10,20 @@ from pathlib import Path
 import pytest
 
 from rosenblatt.engine.cache import only_one
-from rosenblatt.engine.native import FAILURE, cached_file
+from rosenblatt.engine.native import FAILURE, LIBRARY, cached_file
 
 fcntl = pytest.importorskip("fcntl", reason="processes in the background are started on Linux and macOS")
 pytest.importorskip("numba", reason="a library is made with Numba")
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+needs_library = pytest.mark.skipif(LIBRARY.module is None, reason="copies the compiled library; `make test` makes it")
+
+
+def good_library():
+    """The content of a library that can be loaded."""
+    return Path(LIBRARY.module.__spec__.origin).read_bytes()
 
 
 def environment(cache, **more):
@@ -42,7 +51,12 @@ def no_compiler(tmp_path):
     (tmp_path / "hide").mkdir()
     (tmp_path / "hide/ziglang.py").write_text("raise ImportError\n")
     (tmp_path / "hide/cc").write_text("")
-    return environment(tmp_path / "cache", PATH=str(tmp_path / "hide"), PYTHONPATH=str(tmp_path / "hide"), CC="")
+    return environment(
+        tmp_path / "cache",
+        PATH=str(tmp_path / "hide"),
+        PYTHONPATH=os.pathsep.join([str(tmp_path / "hide"), str(ROOT / "src")]),
+        CC="",
+    )
 
 
 COMMAND = """
@@ -77,7 +91,7 @@ def test_a_command_that_compiled_starts_the_build_once_and_says_so(tmp_path, no_
     assert "background" not in at_a_terminal(VERSION.format(", numba"), no_compiler)  # it failed before
 
 
-@pytest.mark.parametrize("reason", ["off", "blocked", "building", "made"])
+@pytest.mark.parametrize("reason", ["off", "blocked", "building", pytest.param("made", marks=needs_library)])
 def test_no_build_is_started_without_need(reason, tmp_path, no_compiler):
     env = dict(no_compiler)
     cache = tmp_path / "cache"
@@ -90,7 +104,7 @@ def test_no_build_is_started_without_need(reason, tmp_path, no_compiler):
         cache.mkdir()
         file.parent.mkdir()
         if reason == "made":
-            file.write_bytes(b"")
+            file.write_bytes(good_library())
     with open(cache / "build.lock" if reason == "building" else os.devnull, "a") as lock:  # noqa: PTH123
         if reason == "building":
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -99,6 +113,27 @@ def test_no_build_is_started_without_need(reason, tmp_path, no_compiler):
     assert not file.with_name(FAILURE).exists()
 
 
+@pytest.mark.parametrize("arguments", [(), ("--behind",)])
+def test_a_damaged_library_in_the_cache_is_made_again(arguments, tmp_path, no_compiler):
+    file = tmp_path / "cache" / cached_file().parent.name / cached_file().name
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"damaged")
+    with start("-W", "ignore", "-m", "rosenblatt.aot", *arguments, env=no_compiler) as process:
+        error = process.communicate()[1]
+    assert process.returncode == 1
+    assert "a C compiler is needed" in error  # so it has tried
+
+
+def test_a_damaged_library_is_made_again_in_the_background(tmp_path, no_compiler):
+    file = tmp_path / "cache" / cached_file().parent.name / cached_file().name
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"damaged")
+    error = start("-W", "ignore", "-m", "rosenblatt.aot", "--background", env=no_compiler).communicate()[1]
+    assert "compiled in the background" in error
+    wait_for(file.with_name(FAILURE).exists)
+
+
+@needs_library
 def test_one_process_builds_and_the_other_waits_for_it(tmp_path):
     env = environment(tmp_path)
     library = tmp_path / cached_file().parent.name / cached_file().name
@@ -109,25 +144,42 @@ def test_one_process_builds_and_the_other_waits_for_it(tmp_path):
         third = start("-m", "rosenblatt.aot", "--behind", env=env)  # a process in the background does not wait
         assert third.communicate() == ("", "")
         assert third.returncode == 0
-        library.write_bytes(b"made by the first process")
+        library.write_bytes(good_library())
     assert second.communicate() == ("", "")  # it compiled nothing
     assert second.returncode == 0
-    assert library.read_bytes() == b"made by the first process"
+    assert library.read_bytes() == good_library()
+
+
+SLEEPING = """
+import sys, time
+from rosenblatt.aot import build
+from rosenblatt.aot.__main__ import main
+def sleep(group, wanted):
+    import os; open(os.path.join({folder!r}, f'worker-{{os.getpid()}}'), 'w').close(); time.sleep(1000)
+build.front_end = sleep
+if __name__ == '__main__':
+    sys.exit(main())
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_build_at_once_in_one_line(tmp_path):
+    program = tmp_path / "build.py"
+    program.write_text(SLEEPING.format(folder=str(tmp_path)))
+    cache = tmp_path / "cache"
+    with start(program, env=environment(cache, PYTHONPATH=str(ROOT / "src"))) as parent:
+        wait_for(lambda: list(tmp_path.glob("worker-*")))
+        parent.send_signal(signal.SIGINT)
+        out, error = parent.communicate(timeout=30)
+    assert (out, error) == ("", "rosenblatt: interrupted; no library was made\n")
+    assert parent.returncode == 130
+    assert list((cache / "parts").iterdir()) == []
 
 
 @pytest.mark.slow
 def test_a_killed_build_leaves_no_process_no_lock_and_no_files(tmp_path):
     program = tmp_path / "build.py"
-    program.write_text(
-        "import sys, time\n"
-        "from rosenblatt.aot import build\n"
-        "from rosenblatt.aot.__main__ import main\n"
-        "def sleep(group, wanted):\n"
-        f"    import os; open(os.path.join({str(tmp_path)!r}, f'worker-{{os.getpid()}}'), 'w').close(); time.sleep(1000)\n"
-        "build.front_end = sleep\n"
-        "if __name__ == '__main__':\n"
-        "    sys.exit(main())\n"
-    )
+    program.write_text(SLEEPING.format(folder=str(tmp_path)))
     cache = tmp_path / "cache"
     with start(program, env=environment(cache, PYTHONPATH=str(ROOT / "src"))) as parent:
         wait_for(lambda: list(tmp_path.glob("worker-*")))

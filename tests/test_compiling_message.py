@@ -49,6 +49,12 @@ def test_a_long_compilation_is_announced_once(said):
     assert said.getvalue().count("compiling, once") == 1
 
 
+def test_it_promises_nothing_if_the_code_is_not_kept(said, monkeypatch):
+    monkeypatch.setattr(compiling, "is_kept", lambda: False)
+    compiling._Announcer().say()
+    assert said.getvalue() == "rosenblatt: compiling …\n"
+
+
 def test_a_short_one_and_those_of_other_programs_are_not(said, monkeypatch):
     monkeypatch.setattr(compiling, "PATIENCE", 1000.0)
     announcer = compiling._Announcer()

@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rosenblatt import selftest
 from rosenblatt.aot.signatures import catalogue, key, parse
+from rosenblatt.engine import cache, native
 from rosenblatt.engine.native import LIBRARY, cached_file, load_file, seal
 from tests.native_cases import GROUPS
 
@@ -148,6 +151,7 @@ def damaged(path, kind):
         "other": text + seal(text),
         "foreign": foreign + seal(foreign),
     }[kind]
+    path.unlink(missing_ok=True)  # it may be loaded
     path.write_bytes(content)
     return path
 
@@ -164,7 +168,146 @@ def test_a_library_that_cannot_be_loaded_is_named_once(kind, tmp_path, answer):
     assert done.stderr.count("RuntimeWarning") == 1
     assert str(path) in done.stderr
     assert "compiled by Numba instead" in done.stderr
+    assert "ROSENBLATT_LIBRARY names it" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    """Files that stand for the library of the package and the one in the cache folder; neither exists."""
+    for name in ("ROSENBLATT_LIBRARY", "ROSENBLATT_STRICT", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ROSENBLATT_CACHE_DIR", str(tmp_path / "cache"))
+    shipped = tmp_path / "engine" / native.FILE
+    monkeypatch.setattr(native, "__file__", str(shipped.with_name("native.py")))
+    for path in (shipped, cached_file()):
+        path.parent.mkdir(parents=True)
+    return shipped, cached_file()
+
+
+def good(path):
+    path.unlink(missing_ok=True)  # the old file may be loaded
+    path.write_bytes(Path(LIBRARY.module.__spec__.origin).read_bytes())
+
+
+def loaded():
+    """The library that a new process would load, and its warnings."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        return native._load(), [str(one.message) for one in seen]
+
+
+def test_after_a_damaged_file_of_the_package_the_one_in_the_cache_is_loaded(places):
+    shipped, cached = places
+    damaged(shipped, "changed")
+    damaged(cached, "other")
+    library, (said,) = loaded()
+    assert library.module is None
+    assert len(library.problems) == 2
+    assert f"{shipped} (the file is damaged) and {cached} (" in said
+    assert "compiled by Numba instead" in said
+    assert said.endswith("Reinstall rosenblatt to repair it; `python -m rosenblatt.aot` repairs it.")
+    good(cached)
+    library, (said,) = loaded()
+    assert library.module.__spec__.origin == str(cached)
+    assert not library.shipped
+    assert said == (
+        f"The compiled library {shipped} (the file is damaged) cannot be loaded; {cached} is used instead. "
+        "Reinstall rosenblatt to repair it."
+    )
+
+
+def test_a_good_file_of_the_package_is_loaded_without_a_word(places):
+    good(places[0])
+    damaged(places[1], "other")
+    library, said = loaded()
+    assert library.shipped
+    assert said == []
+
+
+@pytest.mark.parametrize("reason", ["no home", "a folder that cannot be entered"])
+def test_reading_the_cache_raises_nothing(reason, places, monkeypatch):
+    def home():
+        raise RuntimeError("Could not determine home directory.")
+
+    if reason == "no home":
+        monkeypatch.delenv("ROSENBLATT_CACHE_DIR")
+        monkeypatch.setattr(Path, "home", home)
+    else:
+        monkeypatch.setenv("ROSENBLATT_CACHE_DIR", "x" * 300)  # for root only the system's own limits
+    library, said = loaded()
+    assert library.module is None
+    assert said == []
+    monkeypatch.setattr(native, "LIBRARY", library)
+    assert native.start_building() == ""
+    with pytest.warns(
+        RuntimeWarning, match=r"every process compiles again\. Name another folder in ROSENBLATT_CACHE_DIR"
+    ):
+        cache.cache_folder.__wrapped__()
+
+
+def test_a_level_that_does_not_exist_is_named_and_the_best_one_runs(places, tmp_path, monkeypatch):
+    monkeypatch.setenv("ROSENBLATT_STRICT", "1")
+    levels = LIBRARY.module.levels.split()
+    for asked in ("x86-64-v9", *levels):
+        copy = tmp_path / asked  # Python initializes the library of a path once
+        good(copy)
+        monkeypatch.setenv("ROSENBLATT_LIBRARY", str(copy))
+        monkeypatch.setenv("ROSENBLATT_CPU_LEVEL", asked)
+        library, said = loaded()
+        assert library.level == (asked if asked in levels else levels[-1])
+        assert len(said) == (asked not in levels)
+        if said:
+            assert f"runs: {', '.join(levels)}; got 'x86-64-v9'. {levels[-1]} is used." in said[0]
+
+
+def test_no_repair_is_advised_for_a_processor_that_cannot_run_a_library(places, monkeypatch):
+    def refuse(path):
+        raise native.Unsuited("this processor lacks instructions that it uses")
+
+    good(places[0])
+    monkeypatch.setattr(native, "load_file", refuse)
+    _, (said,) = loaded()
+    assert said.endswith(
+        "this processor lacks instructions that it uses) cannot be loaded; functions are compiled by Numba "
+        "instead, which takes seconds at the first call."
+    )
+
+
+def test_python_without_the_gil_loads_no_library(places, monkeypatch):
+    good(places[1])
+    monkeypatch.setattr(native, "FREE_THREADED", True)
+    library, said = loaded()
+    assert (library.module, said) == (None, [])
+    monkeypatch.setenv("ROSENBLATT_LIBRARY", str(places[1]))
+    assert "a Python without the GIL cannot load it" in loaded()[1][0]
+
+
+def test_strict_names_the_files_that_cannot_be_loaded(places, monkeypatch):
+    monkeypatch.setenv("ROSENBLATT_STRICT", "1")
+    with pytest.raises(ImportError, match="needs a compiled library; there is none"):
+        native._load()
+    damaged(places[0], "empty")
+    with pytest.raises(ImportError, match=r"engine.*the file is damaged\) cannot be loaded"):
+        native._load()
+
+
+def test_the_self_test_says_why_no_library_runs(places, monkeypatch):
+    monkeypatch.setattr(native, "LIBRARY", native._load())
+    assert selftest.library() == "not installed: Numba compiles each function at its first call"
+    damaged(places[0], "empty")
+    monkeypatch.setattr(native, "LIBRARY", loaded()[0])
+    assert selftest.library().startswith(f"cannot be loaded: {places[0]} (the file is damaged). Numba compiles")
+    good(places[0])
+    monkeypatch.setattr(native, "LIBRARY", native._load())
+    assert selftest.library() == f"compiled for {LIBRARY.level} by {LIBRARY.module.made_by}"
+    monkeypatch.setattr(selftest, "of_the_wheel", lambda: {"platform": "linux-x86_64", "levels": ["one", "two"]})
+    assert selftest.library().endswith("; the wheel for linux-x86_64 has one, two")
+    monkeypatch.setattr(cache, "SOURCES", "0123456789abcdef")
+    assert "The code of the engine has been changed since, without effect" in selftest.library()
+    monkeypatch.setenv("ROSENBLATT_LIBRARY", "off")
+    monkeypatch.setattr(native, "LIBRARY", native._load())
+    assert selftest.library() == "switched off by a variable: Numba compiles each function at its first call"
 
 
 def test_a_library_of_other_sources_is_not_used(tmp_path, answer):
@@ -175,12 +318,6 @@ def test_a_library_of_other_sources_is_not_used(tmp_path, answer):
     done = run("-c", FIT, ROSENBLATT_LIBRARY=str(path), ROSENBLATT_STRICT=None)
     assert done.stdout == f"{answer} True\n"
     assert "made from other sources" in done.stderr
-
-
-def test_an_unknown_level_is_named(answer):
-    done = run("-c", FIT, ROSENBLATT_CPU_LEVEL="x86-64-v9", ROSENBLATT_STRICT=None)
-    assert done.stdout == f"{answer} True\n"
-    assert "ROSENBLATT_CPU_LEVEL must be a level that the library has" in done.stderr
 
 
 def test_strict_mode_makes_a_missing_library_an_error(tmp_path):
@@ -268,6 +405,19 @@ def test_commands_import_only_what_they_need(form, tmp_path):
     expected = "imported pyarrow" if form == "csv" else "imported"
     for arguments in (["train", data, "-m", model, "--quiet"], ["predict", model, data], ["evaluate", model, data]):
         assert run("-c", COMMAND, *arguments).stdout.splitlines()[-1] == expected, arguments
+
+
+def test_commands_print_warnings_as_lines_of_their_own(tmp_path):
+    (tmp_path / "some.svm").write_text("1 1:1\n-1 2:1\n")
+    arguments = ("train", tmp_path / "some.svm", "-m", tmp_path / "some.model", "--quiet")
+    said = run("-c", COMMAND, *arguments, ROSENBLATT_CPU_LEVEL="x86-64-v9").stderr
+    assert said.startswith("rosenblatt: warning: ROSENBLATT_CPU_LEVEL must be a level")
+    assert said.count("\n") == 1
+    broken = damaged(tmp_path / "_native.abi3.so", "empty")
+    done = run("-m", "rosenblatt.cli", *arguments, check=False, ROSENBLATT_LIBRARY=str(broken), ROSENBLATT_STRICT="1")
+    assert done.returncode == 1
+    assert done.stderr.startswith("rosenblatt: ROSENBLATT_STRICT=1 needs a compiled library")
+    assert "pip install" not in done.stderr
 
 
 EXIT = """

@@ -2,8 +2,10 @@
 
 import ast
 import importlib
+import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tarfile
@@ -99,6 +101,50 @@ def test_the_metadata(built):
     assert "\nClassifier: Typing :: Typed\n" in metadata
     (entries,) = (text.decode() for name, text in inside.items() if name.endswith("/entry_points.txt"))
     assert "rosenblatt = rosenblatt.cli:main" in entries
+
+
+def test_the_wheel_describes_its_library(tmp_path, monkeypatch):
+    pytest.importorskip("numba", reason="wheels are built with Numba")
+    hook = runpy.run_path(str(ROOT / "tools" / "build_hook.py"))
+    from rosenblatt.aot import build
+    from rosenblatt.engine.cache import SOURCES
+
+    built_for = []
+
+    def stub(target, system, architecture):
+        built_for.append((system, architecture))
+        target.write_bytes(b"machine code")
+
+    monkeypatch.setattr(build, "build", stub)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name, value in (("ROSENBLATT_BUILD_FOR", "windows-x86_64"), ("PYTHONPATH", "")):
+        monkeypatch.setenv(name, value)
+    adding = hook["AddGeneratedFiles"](str(ROOT), {}, None, None, str(tmp_path), "wheel")
+    data = {"force_include": {}, "extra_metadata": {}}
+    adding.initialize("standard", data)
+    included = {place: Path(path).read_bytes() for path, place in data["force_include"].items()}
+    ((path, place),) = data["extra_metadata"].items()
+    described = json.loads(Path(path).read_text(encoding="utf-8"))
+    adding.finalize("standard", data, "")
+    assert built_for == [("windows", "x86_64")]
+    assert included["rosenblatt/engine/_native.pyd"] == b"machine code"
+    assert (data["pure_python"], place) == (False, "library.json")
+    assert data["tag"].startswith("cp311-abi3-")
+    assert described["platform"] == "windows-x86_64"
+    assert described["levels"] == ["x86-64-v2", "x86-64-v3"]
+    assert described["sources"] == SOURCES
+    assert described["made_by"].startswith("Numba ")
+
+
+def test_the_self_test_reads_what_the_wheel_says(monkeypatch):
+    facts = {"platform": "linux-x86_64", "levels": ["x86-64-v2"]}
+
+    class Installed:
+        def read_text(self, name):
+            return json.dumps(facts) if name == "extra_metadata/library.json" else None
+
+    monkeypatch.setattr(selftest.metadata, "distribution", lambda name: Installed())
+    assert selftest.of_the_wheel() == facts
 
 
 def test_the_citation_names_this_version():

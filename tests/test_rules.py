@@ -295,10 +295,17 @@ def test_a_rule_that_raises_leaves_the_model_as_it_was(name, classes):
 def test_a_cache_folder_that_cannot_be_written(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    program = "from rosenblatt.engine.cache import cache_folder; print(cache_folder())"
+    program = (
+        "from rosenblatt.engine.cache import cache_folder, is_kept; f = cache_folder(); print(f, f.is_dir(), is_kept())"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120,
         env=os.environ | {"ROSENBLATT_CACHE_DIR": str(blocked / "below")},
     )  # fmt: skip
-    assert os.path.isdir(done.stdout.strip())  # noqa: PTH112
-    assert str(blocked) not in done.stdout
+    folder, *found = done.stdout.split()
+    assert found == ["True", "False"]
+    assert str(blocked) not in folder
+    assert not os.path.exists(folder)  # noqa: PTH110 - removed at the end
+    assert done.stderr.count("RuntimeWarning") == 1
+    assert f"The cache folder {blocked / 'below'}" in done.stderr
+    assert "ROSENBLATT_CACHE_DIR" in done.stderr

@@ -1,5 +1,6 @@
 """Check an installation and list its extras: ``python -m rosenblatt.selftest``."""
 
+import json
 import platform
 import re
 import subprocess
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable
 from importlib import metadata, resources
 from pathlib import Path
+from typing import Any
 
 
 class Wrong(Exception):  # noqa: N818 - users see the message only
@@ -70,12 +72,32 @@ def commands() -> None:
 
 
 def library() -> str:
-    """Which machine code runs: the library's for a level of processors, or that of Numba."""
-    from rosenblatt.engine.native import LIBRARY
+    """Which machine code runs: the library's for a level of processors, or that of Numba, and why."""
+    from rosenblatt.engine.cache import SOURCES
+    from rosenblatt.engine.native import LIBRARY, switched_off
 
+    failed = f"cannot be loaded: {'; '.join(LIBRARY.problems)}. " if LIBRARY.problems else ""
     if LIBRARY.level is None:
-        return "not installed: Numba compiles each function at its first call"
-    return f"compiled for {LIBRARY.level} by {LIBRARY.module.made_by}"
+        missing = "switched off by a variable" if switched_off() else "not installed"
+        return f"{failed or missing + ': '}Numba compiles each function at its first call"
+    said = f"{failed}compiled for {LIBRARY.level} by {LIBRARY.module.made_by}"
+    if wheel := of_the_wheel():
+        said += f"; the wheel for {wheel['platform']} has {', '.join(wheel['levels'])}"
+    if LIBRARY.module.sources != SOURCES:
+        said += (
+            ". The code of the engine has been changed since, without effect: set ROSENBLATT_LIBRARY=off to compile it, or "
+            "reinstall rosenblatt"
+        )
+    return said
+
+
+def of_the_wheel() -> dict[str, Any] | None:
+    """What the metadata of the wheel say of its library; None for an installation without one."""
+    try:
+        text = metadata.distribution("rosenblatt").read_text("extra_metadata/library.json")
+    except metadata.PackageNotFoundError:
+        return None
+    return json.loads(text) if text else None
 
 
 CHECKS: tuple[Callable[[], None], ...] = (files, learning, proving, commands)

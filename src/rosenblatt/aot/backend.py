@@ -33,6 +33,7 @@ def object_file(bitcode: bytes, level: str, system: str) -> bytes:
     for function in module.functions:
         if not function.is_declaration and function.linkage == llvm.Linkage.external:
             function.name = f"{function.name}_{level_symbol(level)}"
+            function.visibility = "hidden"  # the library exports what Python looks for only
     # Numba runs a cheap round first, so that more reference counts are in one function when they are removed.
     cheap = create_pass_builder(machine, opt=0, loop_vectorize=False, slp_vectorize=False)
     passes = cheap.getModulePassManager()

@@ -1,18 +1,20 @@
 """Make the library: front end and back end in parallel processes, then one link."""
 
 import concurrent.futures
+import contextlib
 import multiprocessing
 import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -89,7 +91,8 @@ def is_quick(kept: Path, system: str, architecture: str) -> bool:
 
 
 def end_with_parent() -> None:
-    """End this process when the process that started it has ended, also if that was killed."""
+    """End this process when the process that started it has ended, also if that was killed. Ctrl-C is for that one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -98,6 +101,19 @@ def end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()
+
+
+@contextlib.contextmanager
+def processes(count: int) -> Iterator[concurrent.futures.ProcessPoolExecutor]:
+    """Processes that compile. They end at once if anything fails, and on Ctrl-C, instead of finishing what they do."""
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(count, context, end_with_parent, max_tasks_per_child=1) as pool:
+        try:
+            yield pool
+        except BaseException:
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
 
 
 def build(
@@ -135,12 +151,11 @@ def build(
     compiler["ROSENBLATT_LIBRARY"] = "off"
     before = {name: os.environ.get(name) for name in compiler}
     os.environ.update(compiler)
-    context = multiprocessing.get_context("spawn")
     workers = min(len(groups()), workers or os.cpu_count() or 1)
     try:
         with (
             tempfile.TemporaryDirectory(prefix=".rosenblatt-build-", dir=scratch) as folder,
-            concurrent.futures.ProcessPoolExecutor(workers, context, end_with_parent, max_tasks_per_child=1) as pool,
+            processes(workers) as pool,
         ):
             symbols: dict[str, str] = {}
             objects: list[Path] = []

@@ -257,16 +257,17 @@ static int has_level(const char *name) {
 PyMODINIT_FUNC PyInit__native(void) {
     const char *asked = getenv("ROSENBLATT_CPU_LEVEL");
     PyObject *numpy, *module, *type;
-    int column;
+    char levels[256] = ""; /* that this processor runs */
+    int column, best = -1;
     level = -1;
-    for (column = 0; column < LEVEL_COUNT; column++) /* from the lowest to the highest */
-        if ((asked == NULL || asked[0] == '\0' || strcmp(asked, LEVELS[column]) == 0) && has_level(LEVELS[column])) level = column;
-    if (level < 0) {
-        PyErr_SetString(PyExc_ImportError, asked != NULL && asked[0] != '\0'
-            ? "ROSENBLATT_CPU_LEVEL must be a level that the library has and this processor runs"
-            : "this processor lacks instructions that the library uses");
-        return NULL;
+    for (column = 0; column < LEVEL_COUNT; column++) { /* from the lowest to the highest */
+        if (!has_level(LEVELS[column])) continue;
+        best = column;
+        if (asked != NULL && strcmp(asked, LEVELS[column]) == 0) level = column;
+        if (levels[0] != '\0') strncat(levels, " ", sizeof levels - strlen(levels) - 1);
+        strncat(levels, LEVELS[column], sizeof levels - strlen(levels) - 1);
     }
+    if (level < 0) level = best; /* native.py compares it with what was asked for, and checks that there is one */
     numpy = PyImport_ImportModule("numpy");
     if (numpy == NULL) return NULL;
     type = PyObject_GetAttrString(numpy, "ndarray");
@@ -275,8 +276,9 @@ PyMODINIT_FUNC PyInit__native(void) {
     array_type = (PyTypeObject *)type;
     module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
-    if (PyModule_AddStringConstant(module, "level", LEVELS[level]) < 0 ||
-        PyModule_AddStringConstant(module, "sources", SOURCES) < 0 || PyModule_AddStringConstant(module, "made_by", MADE_BY) < 0)
+    if (PyModule_AddStringConstant(module, "level", level < 0 ? "" : LEVELS[level]) < 0 ||
+        PyModule_AddStringConstant(module, "levels", levels) < 0 || PyModule_AddStringConstant(module, "sources", SOURCES) < 0 ||
+        PyModule_AddStringConstant(module, "made_by", MADE_BY) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -5,6 +5,7 @@ import gc
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ import click
 
 from rosenblatt._version import __version__
 from rosenblatt.cli import _options as option
-from rosenblatt.cli._errors import go_on_unread, reported
+from rosenblatt.cli._errors import go_on_unread, reported, warn
 
 NAMES = (
     "train", "predict", "tag", "evaluate", "stream", "inspect", "export", "trace", "certify", "compare", "lab", "serve", "replay",
@@ -110,6 +111,7 @@ def main() -> None:
 
     start_and_end_fast()
     without_sklearn()
+    warnings.showwarning = warn  # type: ignore[assignment]
     for output in (sys.stdout, sys.stderr):
         if hasattr(output, "reconfigure"):
             output.reconfigure(errors="backslashreplace")  # do not fail on a label that the terminal cannot show

@@ -46,8 +46,11 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
         except ValueError as error:
             _say(str(error))
             raise click.exceptions.Exit(MISUSED) from error
-        except ImportError as error:
+        except ModuleNotFoundError as error:
             _say(f"{error}. Install the missing packages with `pip install rosenblatt[all]`.")
+            raise click.exceptions.Exit(FAILED) from error
+        except ImportError as error:
+            _say(str(error))
             raise click.exceptions.Exit(FAILED) from error
         except MemoryError:
             _say("There is not enough memory for this model. Use fewer features, for instance with --bits 18.")
@@ -112,6 +115,6 @@ def _say(message: str) -> None:
     click.echo(f"rosenblatt: {message}", err=True)
 
 
-def warn(message: str) -> None:
-    """Print a warning on standard error."""
+def warn(message: object, *_: object) -> None:
+    """Print a warning on standard error. It takes the place of `warnings.showwarning`, whose lines name a place in the code."""
     _say(f"warning: {message}")

@@ -28,33 +28,73 @@ SOURCES = hash_sources()  # on import, so that it is the hash of the running cod
 
 
 def base_folder() -> Path:
-    """The folder of all caches: ``$ROSENBLATT_CACHE_DIR``, else ``rosenblatt`` in the user's cache folder."""
-    chosen = os.environ.get("ROSENBLATT_CACHE_DIR")
-    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rosenblatt"
+    """The folder of all caches: ``$ROSENBLATT_CACHE_DIR``, else ``rosenblatt`` in the user's cache folder.
+
+    Raises an OSError if there is none, as for a user without a home.
+    """
+    if chosen := os.environ.get("ROSENBLATT_CACHE_DIR"):
+        return Path(chosen)
+    if caches := os.environ.get("XDG_CACHE_HOME"):
+        return Path(caches) / "rosenblatt"
+    try:
+        return Path.home() / ".cache" / "rosenblatt"
+    except RuntimeError as error:
+        raise FileNotFoundError("this user has no home folder") from error
 
 
-def is_private(folder: Path) -> bool:
-    """Whether a folder belongs to this user, so that no other user can have put machine code there."""
-    return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+def is_private(path: Path) -> bool:
+    """Whether a file or folder belongs to this user, so that no other user can have put machine code there."""
+    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
 @functools.cache
 def cache_folder() -> Path:
     """Folder of code compiled by Numba, named by the sources, Numba and Python; a temporary one if it cannot be written."""
     import tempfile
+    import warnings
     from importlib import metadata  # as slow to import as all of this package that a command needs
 
     versions = hashlib.sha256(f"{metadata.version('numba')} {sys.version}".encode()).hexdigest()[:8]
-    folder = base_folder() / f"{SOURCES}-{versions}"
+    place = "of rosenblatt"
     try:
+        folder = base_folder() / f"{SOURCES}-{versions}"
+        place = str(folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
         if not is_private(folder):
-            raise PermissionError(folder)
-    except OSError:
-        folder = Path(tempfile.mkdtemp(prefix="rosenblatt-"))
+            raise PermissionError("it belongs to another user")
+    except OSError as error:
+        warnings.warn(
+            f"The cache folder {place} cannot be used ({error.strerror or error}), so every process compiles again. Name another "
+            "folder in ROSENBLATT_CACHE_DIR.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return temporary_folder()
     return folder
+
+
+@functools.cache
+def temporary_folder() -> Path:
+    """A folder that is removed when this process ends."""
+    import atexit
+    import shutil
+    import tempfile
+
+    folder, owner = Path(tempfile.mkdtemp(prefix="rosenblatt-")), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # not a process that this one has forked
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
+
+
+def is_kept() -> bool:
+    """Whether later processes find what this one compiles."""
+    return not temporary_folder.cache_info().currsize
 
 
 def building_lock() -> Path:

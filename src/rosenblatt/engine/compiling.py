@@ -7,6 +7,8 @@ from typing import Any
 
 from numba.core import event
 
+from .cache import is_kept
+
 PATIENCE = 1.0
 
 
@@ -41,7 +43,7 @@ class _Announcer(event.Listener):
         """Print the line."""
         self.said = True
         if sys.stderr is not None and sys.stderr.isatty():
-            print("rosenblatt: compiling, once; later runs use the result …", file=sys.stderr)
+            print(f"rosenblatt: compiling{', once; later runs use the result' if is_kept() else ''} …", file=sys.stderr)
 
 
 def _is_ours(compiling: Any) -> bool:
