@@ -1,8 +1,8 @@
 """Hostile clients of the service, all at the same time: `python -m benchmarks.hostile PORT SECONDS`.
 
 A process of its own at the lowest priority, because hostile clients have computers of their own. Those in the first list below
-need a token with the right to learn, and to read examples; it is in the environment as TOKEN. Those in the second list need none,
-and connect from other addresses of the loopback interface. Counts of the answers, by status, are printed as JSON.
+need a token with the right to learn, and to read examples; tokens are in the environment. Those in the second list need none, and
+connect from other addresses of the loopback interface. Counts of the answers, by status, are printed as JSON.
 """
 
 import asyncio
@@ -44,12 +44,14 @@ class Hostile:
         Duration.
     token : str
         Token with the right to learn and to read examples.
+    slow : str
+        Another one, for those who send slowly: if these keep a client from its share, it should be theirs.
     admin : str
         Token with which models are cleared, so that they can be flooded again.
     """
 
-    def __init__(self, port: int, seconds: float, token: str, admin: str) -> None:
-        self.port, self.token, self.admin = port, token, admin
+    def __init__(self, port: int, seconds: float, token: str, slow: str, admin: str) -> None:
+        self.port, self.token, self.slow, self.admin = port, token, slow, admin
         self.stop = time.monotonic() + seconds
         self.answers: dict[str, int] = {}
 
@@ -102,9 +104,10 @@ class Hostile:
             self._count("closed")
             await asyncio.sleep(0.05)
 
-    async def _post(self, connection: Connection, path: bytes, body: bytes, kind: bytes) -> None:
+    async def _post(self, connection: Connection, path: bytes, body: bytes, kind: bytes) -> int:
         status, _ = await asyncio.wait_for(connection.post(b"/v1/models/" + path, body, kind), self._left(60.0) + 1.0)
         self._count(status)
+        return status
 
     async def _padded(self) -> None:
         """A prediction of 7 MB every two seconds, on several models; none is revealed."""
@@ -132,17 +135,20 @@ class Hostile:
                 await asyncio.sleep(self._left(1.0))
 
     async def _flood(self, model: str) -> None:
-        """New labels for a model with 200,000 features; every minute it is cleared and begins again."""
+        """New labels for a model that begins with 200,000 features; every minute it is cleared and begins again."""
         path = f"{model}/".encode()
         while self._left(1.0):
             with contextlib.suppress(OSError, ValueError):
                 admin = await Connection.open(self.port, self.admin)
                 await self._post(admin, path + b"clear", b"", b"application/json")
-                admin.close()
-                connection = await Connection.open(self.port, self.token)
                 for row in range(ROWS):
                     body = b'{"features":%s,"label":"%d"}' % (features(row), row % 2)
-                    await self._post(connection, path + b"learn", body, b"application/json")
+                    while (
+                        self._left(1.0) and await self._post(admin, path + b"learn", body, b"application/json") == 503
+                    ):
+                        await asyncio.sleep(0.1)
+                admin.close()
+                connection = await Connection.open(self.port, self.token)
                 again = time.monotonic() + 60.0
                 for number in range(1_000_000):
                     if time.monotonic() > again or not self._left(1.0):
@@ -208,7 +214,8 @@ class Hostile:
 def main() -> None:
     """Attack the service at a port of this machine."""
     os.nice(19)
-    hostile = Hostile(int(sys.argv[1]), float(sys.argv[2]), os.environ["TOKEN"], os.environ["ADMIN"])
+    tokens = (os.environ[name] for name in ("TOKEN", "SLOW", "ADMIN"))
+    hostile = Hostile(int(sys.argv[1]), float(sys.argv[2]), *tokens)
     asyncio.run(hostile.run())
     print(json.dumps(dict(sorted(hostile.answers.items()))))
 

@@ -313,7 +313,7 @@ def hostile(options: Options) -> Iterator[Row]:
 
     The hostile clients send nested JSON, headers without an end, thousands of requests before they read an answer, predictions of
     7 MB that are never revealed, new labels for models with 200,000 features, and bodies that do not end. They read files and
-    streams of events slowly or not at all, and hold 2,000 idle connections. They have a token of their own, or none.
+    streams of events slowly or not at all, and hold 2,000 idle connections. They have tokens of their own, or none.
     """
     from rosenblatt.serve.store import Store
 
@@ -324,8 +324,8 @@ def hostile(options: Options) -> Iterator[Row]:
         address = here.store("hostile")
         store = Store(address)
         store.prepare()
-        alice, mallory = store.add_token("alice", "learn"), store.add_token("mallory", "learn", examples=True)
-        admin = store.add_token("admin", "admin")
+        alice, slow = store.add_token("alice", "learn"), store.add_token("slow", "learn")
+        mallory, admin = store.add_token("mallory", "learn", examples=True), store.add_token("admin", "admin")
         store.close()
         with Server(address) as server:
             for name, algorithm in {"bench": "perceptron", **VICTIMS}.items():
@@ -334,7 +334,7 @@ def hostile(options: Options) -> Iterator[Row]:
             quiet = in_loop(steady(server.port, max(5.0, seconds / 20), alice))
             attack = subprocess.Popen(
                 [sys.executable, "-m", "benchmarks.hostile", str(server.port), str(seconds)], stdout=subprocess.PIPE, text=True,
-                cwd=Path(__file__).parents[1], env={**os.environ, "TOKEN": mallory, "ADMIN": admin},
+                cwd=Path(__file__).parents[1], env={**os.environ, "TOKEN": mallory, "SLOW": slow, "ADMIN": admin},
             )  # fmt: skip
             try:
                 beside = in_loop(steady(server.port, seconds, alice))
