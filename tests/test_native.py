@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import rosenblatt
 from rosenblatt import selftest
 from rosenblatt.aot.signatures import catalogue, key, parse
 from rosenblatt.engine import cache, native
 from rosenblatt.engine.native import LIBRARY, cached_file, load_file, seal
+from rosenblatt.experiments import CONTENDERS, compare
 from tests.native_cases import GROUPS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -371,6 +373,18 @@ def test_without_numba_built_in_rules_work_and_own_rules_say_what_to_install(tmp
     assert done.stdout.endswith("False\n")
     assert "A rule of your own is compiled by Numba, which is not installed" in done.stderr
     assert "pip install 'rosenblatt[rules]'" in done.stderr
+
+
+def test_averages_of_float32_need_no_numba(monkeypatch):
+    """The pass that predicts with the average is compiled for float64 only; the core models of these functions have no other."""
+    monkeypatch.setattr(LIBRARY, "strict", True)
+    X = np.random.default_rng(0).standard_normal((60, 4)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    parts = [(X[at : at + 20], y[at : at + 20]) for at in range(0, 60, 20)]
+    assert rosenblatt.progressive(rosenblatt.AveragedPerceptron(), parts).examples == 60
+    contenders = [one for one in CONTENDERS if "averaged" in one.name]
+    assert contenders
+    assert len(compare(X, y, contenders=contenders, repeats=1).standings) == len(contenders) + 1
 
 
 def test_without_numba_and_without_a_library_the_error_says_what_to_install():
