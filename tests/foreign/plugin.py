@@ -2,7 +2,8 @@
 
 `Perceptron` is taken with one class against the rest. The others have parameters with other names, which the classes here
 translate; a setting that has no translation, such as a learning rate that decreases, is taken by the learner that is closest, so
-that the test shows what differs. `SGDClassifier` with the hinge loss and a constant learning rate is the perceptron with margin 1.
+that the test shows what differs. `SGDClassifier` with the hinge loss and a constant learning rate is the perceptron with a margin
+of 1.
 """
 
 from dataclasses import dataclass
