@@ -59,11 +59,15 @@ minimums: pyproject.toml tools/minimums.py  ## tests of every part with the olde
 	@$(PYTHON) tools/minimums.py dev > .minimums/constraints.txt
 	@.minimums/bin/python -m pip --disable-pip-version-check --quiet --quiet install --constraint .minimums/constraints.txt \
 		--editable '.[all]' hypothesis onnxruntime pandas polars pytest
-	@.minimums/bin/python -m pytest -o addopts= --import-mode=importlib -q $(or $(ARGS),$(MINIMUMS))
+	@.minimums/bin/python -m pytest -o addopts= --import-mode=importlib -W ignore::DeprecationWarning -k "not schemathesis" \
+		$(or $(ARGS),$(MINIMUMS))
 	@.minimums/bin/python -m pip --disable-pip-version-check --quiet --quiet install $$(grep river .minimums/constraints.txt)
-	@.minimums/bin/python -m pytest -o addopts= --import-mode=importlib -q tests/test_river.py
+	@.minimums/bin/python -m pytest -o addopts= --import-mode=importlib -W ignore::DeprecationWarning tests/test_river.py
 
-MINIMUMS = @TESTS@
+MINIMUMS = $(addprefix tests/,test_drop_in.py test_every_learner.py test_exports.py test_labels.py test_model_file.py \
+	test_one_vs_rest.py test_plots.py test_rows.py test_rules.py data theory cli/test_choice.py cli/test_compare.py \
+	cli/test_export.py cli/test_words.py dask/test_mixing.py lab/test_requests.py serve/test_client.py serve/test_http.py \
+	serve/test_records.py serve/test_stores.py serve/test_tracing.py)
 
 fast: $(VENV)/.dev  ## the quick tests, with a tenth of the random examples, in under a minute
 	@ROSENBLATT_TESTS=fast $(BIN)/pytest $(PROCESSES) -n 2 -m "not slow" $(ARGS)
