@@ -189,7 +189,9 @@ def taggers(results: list[dict[str, Any]]) -> Iterator[str]:
             missed = " (missed)" if row["met"] is False else ""
             ratio = "" if is_score else f"{row['ratio']:.2g}×"
             yield _row(row["what"].replace("|", "\\|"), shown[0], f"{row['peer']} {shown[1]}", ratio, goal + missed)
-        versions = (f"{name} {file['versions'][name]}" for name in ("python-crfsuite", "nltk") if name in file["versions"])
+        versions = (
+            f"{name} {file['versions'][name]}" for name in ("python-crfsuite", "nltk") if name in file["versions"]
+        )
         yield ""
         yield f"`{file['command']}` on {file['made'][:10]}, with {', '.join(versions)}."
         yield ""

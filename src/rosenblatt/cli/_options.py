@@ -94,8 +94,8 @@ format = click.option(  # noqa: A001
     "-f",
     metavar="FORMAT",
     help="svmlight, csv, tsv, parquet, vw, jsonl or arff. Default: detected from name and content. train, "
-    "evaluate, stream and trace also take conll: a token on each line with its tag in the last column, and a blank line after each "
-    "sentence.",
+    "evaluate, stream and trace also take conll: a token on each line with its tag in the last column, and a blank line after "
+    "each sentence.",
 )
 label = click.option(
     "--label",
