@@ -311,7 +311,7 @@ class SequencePerceptron(Declared, BaseEstimator):
                 end += 1
             batch, rows = chain.known(X[begin:end])
             guesses = chain.tag(batch, rows, self.readout == "average").tolist()
-            tags = [chain.tags[k] for k in guesses]
+            tags = list(map(chain.tags.__getitem__, guesses))
             starts = batch.starts.tolist()
             found += [tags[first:last] for first, last in itertools.pairwise(starts)]
             begin = end

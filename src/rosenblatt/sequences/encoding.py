@@ -409,9 +409,6 @@ def split_columns(tokens: list[Any], columns: tuple[str, ...]) -> list[Sequence[
     if str not in kinds and not any(issubclass(kind, Mapping) for kind in kinds):
         try:  # `zip(*tokens)` makes an object for each token, which starts the garbage collector again and again
             if set(map(len, tokens)) == {len(columns)}:
-                if kinds <= {tuple, list}:
-                    flat = list(itertools.chain.from_iterable(tokens))
-                    return [flat[k :: len(columns)] for k in range(len(columns))]
                 return [list(map(operator.itemgetter(k), tokens)) for k in range(len(columns))]
         except (TypeError, KeyError, IndexError):
             pass
