@@ -90,7 +90,7 @@ def test_new_classes_of_a_large_model_are_learned_beside_other_requests(tmp_path
         async with running(tmp_path) as service:
             for name in ("large", "small"):
                 await service.create(name, algorithm, {})
-            for start in range(0, 200_000, 10_000):
+            for start in range(0, 50_000, 10_000):
                 request = {
                     "features": {f"f{n}": 1 for n in range(start, start + 10_000)},
                     "label": "ab"[start // 10_000 % 2],

@@ -319,14 +319,14 @@ def test_a_snapshot_counts_when_all_its_parts_are_written(store):
     store.prepare()
     assert store.acquire(5.0)
     store.append([], [Snapshot(1, 10, b"old" * 10)])
-    parts = list(Snapshot(1, 20, b"new" * (3 << 20)).parts())
+    parts = list(Snapshot(1, 20, b"new" * (3 << 18)).parts())
     assert len(parts) == 3
     for part in parts[:2]:
         store.append([], part=part)
         assert store.snapshot(1).data == b"old" * 10
     for part in parts:  # again from the start, as after a crash
         store.append([], part=part)
-    assert store.snapshot(1) == Snapshot(1, 20, b"new" * (3 << 20))
+    assert store.snapshot(1) == Snapshot(1, 20, b"new" * (3 << 18))
     for number, data in enumerate((b"one", b"two")):  # as an earlier version wrote it
         with store._write() as connection:
             connection.execute(_snapshots.insert().values(model=2, sequence=7, part=number, data=data))

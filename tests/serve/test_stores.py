@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from rosenblatt.serve import schema
-from rosenblatt.serve.store import Store, StoreError
+from rosenblatt.serve.store import Snapshot, Store, StoreError
 from tests.serve.processes import Server
 
 FIRST_FORMAT = """
@@ -118,3 +118,31 @@ def test_a_store_of_a_later_version_is_refused(store):
         assert server.process.wait(60) == 1
         server._reader.join(5)
         assert "upgrade rosenblatt" in "".join(server.lines)
+
+
+def test_parts_of_snapshots_that_were_replaced_are_removed_one_by_one(store, monkeypatch):
+    """Removing a large snapshot at once would delay the events of that time."""
+    monkeypatch.setattr("rosenblatt.serve.store.PART", 10)
+    opened = Store(store)
+    opened.prepare()
+    assert opened.acquire(5.0)
+    opened.append([], models=[(1, "m"), (2, "other")])
+
+    def parts():
+        with opened._read() as connection:
+            return connection.execute(sa.select(sa.func.count()).select_from(schema.snapshots)).scalar()
+
+    for model, sequence, keep in ((1, 3, ()), (2, 4, ()), (1, 5, (3,)), (1, 7, (5,))):
+        before = parts()
+        opened.append([], [Snapshot(model, sequence, b"x" * 45, keep=keep)])
+        assert parts() >= before + 5  # nothing large was removed
+    opened.append([], part=next(Snapshot(1, 9, b"y" * 45).parts()))  # is being written
+    assert opened.snapshot_numbers(1) == [5, 7]
+    count = parts()
+    while opened.sweep_parts():
+        count -= 1
+        assert parts() == count
+    assert count == 6 * 3 + 1
+    assert (opened.snapshot_numbers(1), opened.snapshot_numbers(2)) == ([5, 7], [4])
+    assert [opened.snapshot(1, n).data for n in (5, 7)] == [b"x" * 45] * 2
+    opened.close()

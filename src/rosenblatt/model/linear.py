@@ -182,7 +182,7 @@ class Model:
             np.zeros(1, COUNTERS), np.zeros(vectors),
             np.zeros(log, np.int64), np.zeros(log), np.zeros((log, vectors)),
             np.zeros((TILE, shape[-1] if vectors > 1 else 0), self.dtype),
-            np.zeros(vectors, np.int64), np.zeros(vectors), np.zeros(vectors), *empty_past(vectors, self.notes_scores),
+            np.zeros(vectors, np.int64), np.zeros(vectors), np.zeros(vectors), *self._room_for_scores(vectors),
         )  # fmt: skip
 
     def add_class(self, *labels: Any) -> None:
@@ -211,7 +211,7 @@ class Model:
         state = empty._replace(w=old.w, v=old.v, u=old.u, tally=old.tally, tile=old.tile)
         for before, after in ((old.v_bias, state.v_bias), (old.u_bias, state.u_bias)):
             after[: before.size] = before
-        move_past(old, state)
+        self._keep_scores(old, state)
         if self.linked:
             self._relink(state, self._changed_rows())
         if self.support is not None:
@@ -251,7 +251,7 @@ class Model:
             if before.size == 1 < after.size:
                 after[0], after[1] = -before[0], before[0]
         new.tally[...] = old.tally
-        move_past(old, new)
+        self._keep_scores(old, new)
         if self.linked:
             self._relink(new)
         if self.support is not None:

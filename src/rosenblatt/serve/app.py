@@ -45,7 +45,7 @@ _LINE_TYPES = (
 SMALL, MOST_HELD, MOST_HELD_BY = 1 << 16, 64 << 20, 32 << 20
 """Bytes of a body that needs no place, and of all larger bodies, in all and of one client, that are read or handled at a time."""
 
-MOST_DOWNLOADS, MOST_DOWNLOADS_BY = 64, 16
+MOST_DOWNLOADS, MOST_DOWNLOADS_BY = 128, 32
 """Number of files of models that are sent at a time, in all and to one client."""
 
 

@@ -123,6 +123,7 @@ class Changes(Taught):
         known, prediction, _ = self.outcome(identity)
         if known == label and type(known) is type(label):
             return None
+        self.expect((label,), limits)
         self._check_room(self.expanded(features, limits.features), label, limits)
         request = {"id": identity, "features": features, "label": label}
         return {"requests": [request], "ids": [identity], "predictions": [prediction], "before": [known]}

@@ -306,6 +306,7 @@ class Served(Changes):
     def reveal(self, requests: Requests, clock: float, limits: Limits) -> tuple[list[Event], list[Any]]:
         """Learn the labels of earlier predictions."""
         events = self.expire(clock, limits)
+        self.expect([request["label"] for request, _ in requests], limits)
         now, lines, unfit = self.now(clock), [], ""
         answers: list[Any] = []
         for request, _ in requests:

@@ -427,7 +427,7 @@ class Service:
             self.retention.removed(step)
             self.metrics.removed.inc(min(step.rows, step.until - step.after))
             return True
-        if await self._write(self.store.sweep):
+        if await self._write(self.store.sweep_parts) or await self._write(self.store.sweep):
             return True
         choice = self.retention.next_cut(self.models.values())
         if choice is None:

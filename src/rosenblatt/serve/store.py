@@ -26,11 +26,11 @@ from rosenblatt.serve.retention import Mark, Removal
 
 RIGHTS = ("read", "learn", "admin")
 
-PART = 4 << 20
+PART = 1 << 20
 """Bytes of a part of a snapshot: a larger one would delay the events that are written after it."""
 
-ROWS = 5000
-"""Number of events that are read at a time."""
+ROWS, READ = 5000, 4 << 20
+"""Number of events that are read at a time, and about their bytes."""
 
 DELETED, SWEPT = "~", 5000
 """The first character of the name of a deleted model, and the number of its events that one transaction removes."""
@@ -422,9 +422,10 @@ class Store:
         connection.execute(schema.snapshots.insert().values(**row, part=_FIRST + part.number, data=part.data))
         if part.last:
             connection.execute(schema.snapshots.insert().values(**row, part=_END + part.number + 1, data=b""))
-            for kept in (schema.snapshots, schema.marks):
+            # The others do not count from now on. Only their last rows go now: `sweep_parts` removes the large ones later.
+            for kept, small in ((schema.snapshots, table.part >= _END), (schema.marks, sa.true())):
                 others = (kept.c.model == of.model) & kept.c.sequence.not_in((of.sequence, *of.keep))
-                connection.execute(kept.delete().where(others))
+                connection.execute(kept.delete().where(others & small))
             same = (schema.marks.c.model == of.model) & (schema.marks.c.sequence == of.sequence)
             connection.execute(schema.marks.delete().where(same))
             connection.execute(schema.marks.insert().values(**row, time=of.time, bytes=of.bytes))
@@ -439,6 +440,22 @@ class Store:
             sequence, last = schema.events.c.sequence, min(removal.until, removal.after + removal.rows)
             some = (schema.events.c.model == removal.model) & (sequence > removal.after) & (sequence <= last)
             connection.execute(schema.events.delete().where(some))
+
+    def sweep_parts(self) -> bool:
+        """Remove a part of a snapshot that was replaced; returns whether there was one."""
+        part, mark, last = schema.snapshots.c, schema.marks.c, schema.marks.alias().c
+        newest = sa.select(sa.func.max(last.sequence)).where(last.model == part.model).scalar_subquery()
+        counts = sa.exists().where((mark.model == part.model) & (mark.sequence == part.sequence))
+        query = sa.select(part.model, part.sequence, part.part).where((part.sequence < newest) & ~counts).limit(1)
+        with self._read() as connection:
+            found = connection.execute(query).first()
+        if found is None:
+            return False
+        with self._write() as connection:
+            self._renew(connection)
+            here = (part.model == found.model) & (part.sequence == found.sequence) & (part.part == found.part)
+            connection.execute(schema.snapshots.delete().where(here))
+        return True
 
     def sweep(self) -> bool:
         """Remove a few thousand events of a deleted model; returns whether there were any."""
@@ -554,7 +571,7 @@ class Store:
             after = found[-1].sequence
             most = None if most is None else most - len(found)
 
-    def some_events(self, model: int, after: int, most: int, size: int = PART) -> list[Event]:
+    def some_events(self, model: int, after: int, most: int, size: int = READ) -> list[Event]:
         """The next events of a model: so many at most, and with so many bytes, but at least one if there is one."""
         table = schema.events.c
         here = (table.model == model) & (table.sequence > after)

@@ -330,7 +330,7 @@ class Taught:
             room = model.nbytes_with(self._expected, features)
             if self.weight_of_all() + room + names <= limits.memory:
                 model.make_room(self._expected)
-                known = grown = room
+                known, grown = model.nbytes, model.nbytes_with(vectors, features)
         more = names + (grown if grown > known else 0)
         free = self._check_total(more, limits, "fewer classes or features")
         capacity = len(model.state.w)
