@@ -17,7 +17,7 @@ from rosenblatt.engine.state import BAD_VALUE, COUNTERS, DONE, OUT_OF_SCALE, RUN
 
 from .calibration import Calibration
 from .matrix import Table
-from .past import calibration_of, empty_past, move_past, named_past
+from .past import NO_PAST, calibration_of, empty_past, move_past, named_past
 from .records import DictRow, is_number
 from .rule import FullVariances, PenaltyMemory, Rule, ScaleFactors, columns_for, padded
 from .scores import in_row_threads, margins, predicted_class
@@ -182,7 +182,8 @@ class Model:
             np.zeros(1, COUNTERS), np.zeros(vectors),
             np.zeros(log, np.int64), np.zeros(log), np.zeros((log, vectors)),
             np.zeros((TILE, shape[-1] if vectors > 1 else 0), self.dtype),
-            np.zeros(vectors, np.int64), np.zeros(vectors), np.zeros(vectors), *self._room_for_scores(vectors),
+            np.zeros(vectors, np.int64), np.zeros(vectors), np.zeros(vectors),
+            *(empty_past(vectors) if self.notes_scores else NO_PAST),
         )  # fmt: skip
 
     def add_class(self, *labels: Any) -> None:
@@ -211,7 +212,8 @@ class Model:
         state = empty._replace(w=old.w, v=old.v, u=old.u, tally=old.tally, tile=old.tile)
         for before, after in ((old.v_bias, state.v_bias), (old.u_bias, state.u_bias)):
             after[: before.size] = before
-        self._keep_scores(old, state)
+        if self.notes_scores:
+            move_past(old, state)
         if self.linked:
             self._relink(state, self._changed_rows())
         if self.support is not None:
@@ -251,7 +253,8 @@ class Model:
             if before.size == 1 < after.size:
                 after[0], after[1] = -before[0], before[0]
         new.tally[...] = old.tally
-        self._keep_scores(old, new)
+        if self.notes_scores:
+            move_past(old, new)
         if self.linked:
             self._relink(new)
         if self.support is not None:
@@ -479,14 +482,14 @@ class Model:
         if self.notes_scores or not noted:
             return
         self.notes_scores = True
-        self.state = self._state._replace(**named_past(empty_past(self.vectors, True)))
+        self.state = self._state._replace(**named_past(empty_past(self.vectors)))
 
     def stop_noting(self) -> None:
         """Forget the scores that were noted, and note no more."""
         if self.notes_scores:
             self.notes_scores = False
             self._calibrated = None
-            self.state = self._state._replace(**named_past(empty_past(self.vectors, False)))
+            self.state = self._state._replace(**named_past(NO_PAST))
 
     def noted_calibration(self) -> Calibration | None:
         """The probabilities that follow from the scores that were noted; None without any, or with fewer than two classes."""

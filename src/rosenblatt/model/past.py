@@ -19,9 +19,13 @@ _NUMBERS, _MOST, _LEAST = 1 << 14, 1024, 64
 """The scores that are kept, and the largest and smallest number of examples; about 128 KB unless there are very many classes."""
 
 
-def empty_past(vectors: int, notes: bool) -> Past:
-    """Room for the scores of the last examples that are noted, for their labels and counts; or no room."""
-    rows = max(_LEAST, min(_MOST, _NUMBERS // vectors)) if notes else 0
+NO_PAST: Past = np.zeros((0, 0)), np.zeros(0, np.int64), np.zeros(2, np.int64)
+"""The arrays of a model that notes nothing."""
+
+
+def empty_past(vectors: int) -> Past:
+    """Room for the scores of the last examples that are noted, for their labels and counts."""
+    rows = max(_LEAST, min(_MOST, _NUMBERS // vectors))
     return np.zeros((rows, vectors)), np.zeros(rows, np.int64), np.zeros(2, np.int64)
 
 
@@ -47,8 +51,6 @@ def fill_past(state: State, scores: NDArray[np.float64], labels: NDArray[np.int6
 
 def move_past(old: State, new: State) -> None:
     """Take over the examples of a state with fewer classes; a class that had not come had the score 0."""
-    if not old.past_labels.size:
-        return
     scores, labels = noted(old)
     missing = new.past_scores.shape[1] - scores.shape[1]
     if scores.shape[1] == 1 and missing:
