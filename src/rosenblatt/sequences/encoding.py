@@ -26,6 +26,8 @@ _BOUNDARY = "\0"
 """What a template finds beside the ends of a sentence; no token is equal to it."""
 HASHED = 0
 """In place of a number of `Chain`: the feature is known by its hash only."""
+_TOGETHER = 4096
+"""Number of tokens whose strings are joined together."""
 _DIRECT = 4
 """A table of the features of all combinations of strings has at most this many cells for each token."""
 
@@ -352,9 +354,12 @@ def encode(
     starts, tokens = flatten(X)
     if templates is None:
         return _given(starts, tokens, vocabulary, add)
-    columns = split_columns(tokens, templates.columns)
-    texts = [joined(column, "A token") for column in columns]
     count = len(tokens)
+    parts = [  # so few tokens that they stay in the cache of the processor from one pass over them to the next
+        [joined(column, "A token") for column in split_columns(tokens[begin : begin + _TOGETHER], templates.columns)]
+        for begin in range(0, max(count, 1), _TOGETHER)
+    ]
+    texts = list(map("".join, zip(*parts, strict=True)))
     sources = []
     for name, lower in templates.sources:
         text = texts[templates.columns.index(name)]
