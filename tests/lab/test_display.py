@@ -923,6 +923,20 @@ class TestOneFile:
         assert len(gzip.compress(file.read_bytes())) < 200_000
         assert not re.findall(r"""(?:src|href)=["']https?:""", file.read_text(encoding="utf-8"))
 
+    def test_the_page_is_alive_during_a_long_run(self, page):
+        pictures = page.evaluate(
+            """async () => {
+                await lab.usePreset("noisy", {points: 1000});
+                lab.choose("kernel");
+                let pictures = 0;
+                const count = () => { if (lab.run?.kind !== "dual") { pictures++; requestAnimationFrame(count); } };
+                requestAnimationFrame(count);
+                await lab.idle();
+                return pictures;
+            }"""
+        )
+        assert pictures > 3
+
     def test_everything_works_without_a_network(self, context, file):
         context.set_offline(True)
         try:

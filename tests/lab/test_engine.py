@@ -486,7 +486,7 @@ def modules(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("strict", "entries"),
-    [("true", ["engine/engine.js"]), ("false", ["page.js", "widget.js"])],
+    [("true", ["engine/worker.js"]), ("false", ["page.js", "widget.js"])],
     ids=["engine", "page"],
 )
 def test_the_types(modules, strict, entries):

@@ -48,12 +48,15 @@ def one_file() -> str:
     page = (STATIC / "index.html").read_text(encoding="utf-8")
     icon = base64.b64encode((STATIC / "icon.svg").read_bytes()).decode()
     data = json.dumps(catalogue(), allow_nan=False, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-    script = bundle(STATIC, "page").replace("</script", "<\\/script")
+    script, engine = (
+        bundle(*one).replace("</script", "<\\/script") for one in ((STATIC, "page"), (STATIC / "engine", "worker"))
+    )
     replaced = {
         '<link rel="icon" href="icon.svg" type="image/svg+xml">': f'<link rel="icon" href="data:image/svg+xml;base64,{icon}">',
         '<link rel="stylesheet" href="lab.css">': f"<style>\n{(STATIC / 'lab.css').read_text(encoding='utf-8')}</style>",
         '<script type="module" src="page.js"></script>\n': "",
         "</body>": f'<script type="application/json" id="catalogue">{data}</script>\n'
+        f'<script type="text/plain" id="engine">\n{engine}</script>\n'
         f'<script type="module">\n{script}</script>\n</body>',
     }
     for part, new in replaced.items():

@@ -92,6 +92,24 @@ export function debounce(delay, action) {
   return later;
 }
 
+// Requests as messages: each has a number, which comes back with its answer or error.
+/** @param {(message: {id: number, name: string, body: any}) => void} send */
+export function correspond(send) {
+  const waiting = new Map();
+  let last = 0;
+  return {
+    request: (name, body) => new Promise((take, refuse) => {
+      waiting.set(++last, {take, refuse});
+      send({id: last, name, body});
+    }),
+    receive: ({id, answer, error}) => {
+      const one = waiting.get(id);
+      waiting.delete(id);
+      if (error) one?.refuse(new Error(error)); else one?.take(answer);
+    },
+  };
+}
+
 // Resolves when the next picture is on the screen; a page that is not shown has no pictures, and waits a second.
 export const painted = () => new Promise(done => {
   requestAnimationFrame(() => setTimeout(done));

@@ -1,10 +1,18 @@
-// The page in a browser. With a catalogue in the page it computes everything itself; else it asks the server of the page.
+// The page in a browser. With an engine in the page it computes everything itself; else it asks the server of the page.
 
 import {mount} from "./lab.js";
-import {makeEngine} from "./engine/engine.js";
+import {correspond} from "./dom.js";
 
-const embedded = document.getElementById("catalogue");
-const engine = embedded && makeEngine(JSON.parse(embedded.textContent));
+const embedded = document.getElementById("engine");
+
+// The engine is a text in the page, because a file has no other files beside it that a worker could be made from.
+function alone() {
+  const worker = new Worker(URL.createObjectURL(new Blob([embedded.textContent], {type: "text/javascript"})));
+  worker.postMessage({described: JSON.parse(document.getElementById("catalogue").textContent)});
+  const {request, receive} = correspond(message => worker.postMessage(message));
+  worker.onmessage = ({data}) => receive(data);
+  return request;
+}
 
 async function ask(name, body) {
   let answer;
@@ -20,4 +28,4 @@ async function ask(name, body) {
 
 const root = document.getElementById("lab");
 root.replaceChildren();
-/** @type {any} */ (window).lab = mount(root, {request: engine ? async (name, body) => engine(name, body) : ask, address: true, alone: Boolean(engine)});
+/** @type {any} */ (window).lab = mount(root, {request: embedded ? alone() : ask, address: true, alone: Boolean(embedded)});

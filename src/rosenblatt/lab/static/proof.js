@@ -167,7 +167,10 @@ export class CertificateCard {
       const plain = run?.bound && run.formula === "kγ ≤ ⟨w,u⟩ ≤ ‖w‖ ≤ √k·R" && run.kind !== "dual";
       const bound = plain ? run.bound : certificate.bound;
       if (bound && (!run || PROVED.includes(run.algorithm) || run.kind === "dual")) fact(certificate.classes.length > 2 ? "2(R/γ)²" : "(R/γ)²", `a perceptron from zero weights makes at most ${atMost(bound)} ${Math.floor(bound) === 1 ? "mistake" : "mistakes"}`);
-      if (certificate.separator.length === 1) fact("u", vector(certificate.separator[0].slice(Number(!bias)), 3));
+      // Weights that change no score by a thousandth of the margin are written as 0.
+      const furthest = (/** @type {number} */ j) => j ? this.lab.data.X.reduce((most, x) => Math.max(most, Math.abs(x[j - 1])), 0) : 1;
+      const u = certificate.separator[0].map((value, j) => Math.abs(value) * furthest(j) < 0.001 * low ? 0 : value);
+      if (certificate.separator.length === 1) fact("u", vector(u.slice(Number(!bias)), 3));
     } else if (certificate.combination) {
       const what = {hulls: "give one point in the convex hulls of both classes", origin: "add y·x up to exactly 0"}[certificate.common?.kind] ?? "add up to exactly 0";
       fact("proof", `${certificate.combination.length} points, weighted, ${what}`);

@@ -1,6 +1,7 @@
 // The notebook widget: requests are messages to the kernel, the state is a trait of the widget.
 
 import {mount} from "./lab.js";
+import {correspond} from "./dom.js";
 
 // "dark" or "light" by the first background behind the widget that can be seen; "" if there is none.
 function surroundings(el) {
@@ -12,18 +13,8 @@ function surroundings(el) {
 }
 
 function render({model, el}) {
-  const waiting = new Map();
-  let last = 0;
-  const receive = ({id, answer, error}) => {
-    const one = waiting.get(id);
-    waiting.delete(id);
-    if (error) one?.refuse(new Error(error)); else one?.take(answer);
-  };
+  const {request, receive} = correspond(message => model.send(message));
   model.on("msg:custom", receive);
-  const request = (name, body) => new Promise((take, refuse) => {
-    waiting.set(++last, {take, refuse});
-    model.send({id: last, name, body});
-  });
   const root = document.createElement("div");
   el.append(root);
   let own = null;

@@ -119,14 +119,15 @@ let kept = null;
 
 /** @param {number[][]} X @param {any[]} y @param {boolean} bias */
 export function certificateOf(X, y, bias) {
-  if (!kept || kept.X !== X || kept.y !== y || kept.bias !== bias) kept = {X, y, bias, certificate: certify(X, y, bias)};
+  const again = kept && kept.bias === bias && kept.y.length === y.length && y.every((one, k) => one === kept?.y[k]) && same(X, kept.X);
+  if (!kept || !again) kept = {X, y, bias, certificate: certify(X, y, bias)};
   return kept.certificate;
 }
 
 /** @param {number[][]} a @param {number[][]} b */
 const inner = (a, b) => { let sum = 0; a.forEach((row, k) => row.forEach((value, j) => { sum += value * b[k][j]; })); return sum; };
 /** @param {number[][]} a @param {number[][]} b */
-const same = (a, b) => a.every((row, k) => row.every((value, j) => value === b[k][j]));
+const same = (a, b) => a.every((row, k) => row.length === b[k].length && row.every((value, j) => value === b[k][j]));
 
 /** @param {number[][]} X @param {any[]} y @param {string} algorithm @param {Parameters} parameters @param {any[] | null} known @param {number} limit @returns {Trace} */
 export function trace(X, y, algorithm, parameters, known, limit) {
