@@ -1,9 +1,11 @@
 """What the page says is true and in agreement with the library, on a desk, on a phone and by touch."""
 
 import gzip
+import html
 import itertools
 import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -971,3 +973,45 @@ class TestOneFile:
             assert "Step" in frame.locator(".sentence").inner_text()
         assert not problems
         page.close()
+
+
+class TestTheDocumentation:
+    """The script of the pages of the documentation, in a page with blocks of code and the lab in a frame."""
+
+    @pytest.fixture
+    def documentation(self, context, file, tmp_path):
+        script = Path(__file__).parents[2] / "docs" / "_static" / "copy.js"
+        blocks = [
+            "$ rosenblatt train a.svm \\\n    -m model\nlearned\n$ rosenblatt inspect model\n",
+            ">>> for x in X:\n...     print(x)\n...\n1\n2\n>>> 3 + 4\n7\n",
+            "x = 1\n\nprint(x)\n",
+        ]
+        (tmp_path / "page.html").write_text(
+            f"<body data-theme='light'><script src='{script.as_uri()}'></script>"
+            + "".join(f"<div class='highlight'><pre>{html.escape(text)}</pre></div>" for text in blocks)
+            + f"<iframe class='moving-lab' width=900 height=700 src='{file.as_uri()}'></iframe>"
+        )
+        page = context.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        yield page
+        page.close()
+
+    def test_what_is_typed_is_copied_without_prompts_and_output(self, documentation):
+        copied = []
+        for button in documentation.locator(".copy-code").all():
+            button.click()
+            button.get_by_text("Copied").wait_for()
+            copied.append(documentation.evaluate("() => navigator.clipboard.readText()"))
+        assert copied == [
+            "rosenblatt train a.svm \\\n    -m model\nrosenblatt inspect model",
+            "for x in X:\n    print(x)\n\n3 + 4",
+            "x = 1\n\nprint(x)",
+        ]
+
+    def test_the_lab_has_the_colours_of_the_page_around_it(self, documentation):
+        frame = documentation.frames[1]
+        for theme in ("light", "dark", "light"):
+            documentation.evaluate("theme => { document.body.dataset.theme = theme; }", theme)
+            frame.wait_for_function("theme => window.lab?.root.dataset.theme === theme", arg=theme)
+        documentation.evaluate("() => { document.body.dataset.theme = 'auto'; }")
+        frame.wait_for_function("() => lab.root.dataset.theme === 'auto'")

@@ -28,4 +28,11 @@ async function ask(name, body) {
 
 const root = document.getElementById("lab");
 root.replaceChildren();
-/** @type {any} */ (window).lab = mount(root, {request: embedded ? alone() : ask, address: true, alone: Boolean(embedded)});
+const lab = /** @type {any} */ (window).lab = mount(root, {request: embedded ? alone() : ask, address: true, alone: Boolean(embedded)});
+
+// A page around the lab, such as this documentation, can tell whether it is "light" or "dark", or "" for the choice of the system.
+if (window.parent !== window) {
+  window.addEventListener("message", ({source, data}) => {
+    if (source === window.parent && ["light", "dark", ""].includes(data?.theme)) lab.setSurroundings(data.theme);
+  });
+}
