@@ -538,7 +538,7 @@ export class Plane {
       if (common) {
         const x = this.px(common.point[0]), y = this.py(common.point[1] ?? 0);
         shown.push(draw("path", {class: "common", d: `M${x - 9} ${y - 9}L${x + 9} ${y + 9}M${x - 9} ${y + 9}L${x + 9} ${y - 9}`}));
-        shown.push(draw("text", {class: "note", x: x + 14, y: y + 20}, common.kind === "hulls" ? "in both hulls" : "Σ λ·y·x = 0"));
+        shown.push(draw("text", {class: "note", x: x + 14, y: y + 20}, common.kind === "hulls" ? "in both hulls" : "Σ λ·y·x = 0 with weights λ > 0 of the points"));
       }
     }
     this.layers.proof.replaceChildren(...shown);

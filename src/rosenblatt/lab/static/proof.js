@@ -1,6 +1,6 @@
 // The proof: four curves over the number of updates; and the certificate.
 
-import {atMost, draw, h, number, unique, vector} from "./dom.js";
+import {atMost, count, draw, h, number, unique, vector} from "./dom.js";
 import {dot, ticks} from "./geometry.js";
 
 const WIDTH = 400, HEIGHT = 230, LEFT = 36, BOTTOM = 22, TOP = 8, RIGHT = 8;
@@ -172,8 +172,11 @@ export class CertificateCard {
       const u = certificate.separator[0].map((value, j) => Math.abs(value) * furthest(j) < 0.001 * low ? 0 : value);
       if (certificate.separator.length === 1) fact("u", vector(u.slice(Number(!bias)), 3));
     } else if (certificate.combination) {
-      const what = {hulls: "give one point in the convex hulls of both classes", origin: "add y·x up to exactly 0"}[certificate.common?.kind] ?? "add up to exactly 0";
-      fact("proof", `${certificate.combination.length} points, weighted, ${what}`);
+      const points = count(certificate.combination.length, "point");
+      fact("proof", {
+        hulls: `${points}, weighted, give one point in the convex hulls of both classes`,
+        origin: `${points} with weights λ > 0, here ${vector(certificate.combination.map(([, share]) => share), 3)}: Σ λ·y·x is exactly 0, so no w has y <w, x> > 0 for all`,
+      }[certificate.common?.kind] ?? `${points}, weighted, add up to exactly 0`);
     }
     this.body.replaceChildren(
       h("p", {class: `verdict ${certificate.status}`}, h("span", {class: "mark", "aria-hidden": "true"}, mark), h("strong", {}, title), ` ${said}`),
