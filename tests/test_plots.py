@@ -14,7 +14,13 @@ from matplotlib.colors import to_hex  # noqa: E402
 from matplotlib.contour import ContourSet  # noqa: E402
 from PIL import Image  # noqa: E402
 
-from rosenblatt import AveragedPerceptron, PassiveAggressive, Perceptron, VotedPerceptron  # noqa: E402
+from rosenblatt import (  # noqa: E402
+    AveragedPerceptron,
+    PassiveAggressive,
+    Perceptron,
+    PocketPerceptron,
+    VotedPerceptron,
+)
 from rosenblatt.experiments import losses_along, separable_examples, squeeze_curves  # noqa: E402
 from rosenblatt.learners.kernel_perceptron import KernelPerceptron  # noqa: E402
 from rosenblatt.plots import (  # noqa: E402
@@ -29,6 +35,8 @@ from rosenblatt.plots import (  # noqa: E402
     animate,
 )
 from rosenblatt.plots._style import COLOURS, class_style  # noqa: E402
+from rosenblatt.plots.figures import update  # noqa: E402
+from rosenblatt.plots.regions import grid  # noqa: E402
 from rosenblatt.trace import trace  # noqa: E402
 
 OKABE_ITO = {"#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7"}
@@ -255,6 +263,66 @@ def test_arrows_keep_away_from_the_examples(X, y):
             assert model.decision_function([start])[0] == pytest.approx(0, abs=1e-9)
 
 
+def test_arrows_keep_away_from_the_examples_where_the_axes_have_different_scales():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(X.sum(axis=1) > 0, 1, -1)
+    X *= [1.0, 100.0]
+    for order in (X, X[:, ::-1]):
+        display = DecisionRegionDisplay.from_estimator(Perceptron(max_iter=50).fit(order, y), order, y)
+        (arrow,) = (text for text in display.ax_.texts if text.arrow_patch is not None)
+        spans = [np.ptp(display.ax_.get_xlim()), np.ptp(display.ax_.get_ylim())]
+        start, tip = np.array(arrow.xyann), np.array(arrow.xy)
+        assert np.linalg.norm((tip - start) / spans) == pytest.approx(0.2)
+        path = start + np.linspace(0, 1, 20)[:, None] * (tip - start)
+        assert np.linalg.norm((path[:, None] - order) / spans, axis=2).min() > 0.02
+
+
+def test_votes_have_no_margin():
+    model = VotedPerceptron(max_iter=20).fit(TWO, TWO_LABELS)
+    display = DecisionRegionDisplay.from_estimator(model, TWO, TWO_LABELS, grid_resolution=40)
+    assert display.margin is None
+    assert "geometric margin" not in legend(display)
+    linear = DecisionRegionDisplay.from_estimator(Perceptron().fit(TWO, TWO_LABELS), TWO, TWO_LABELS)
+    assert "geometric margin" in legend(linear)
+
+
+def test_a_legend_does_not_cover_other_axes():
+    figure, axes = plt.subplots(1, 2)
+    model = Perceptron().fit(TWO, TWO_LABELS)
+    for ax in axes:
+        DecisionRegionDisplay.from_estimator(model, TWO, TWO_LABELS, ax=ax, grid_resolution=20)
+    figure.canvas.draw()
+    frame = axes[0].get_legend().get_window_extent()
+    assert frame.x1 <= axes[0].get_window_extent().x1
+
+
+@pytest.mark.parametrize(
+    ("w", "x", "y"),
+    [
+        ((0.6, 1.5), (1.9, -1.3), 1),
+        ((2, 1), (2, 1.1), -1),
+        ((2, 1), (-2, -1.1), 1),
+        ((2, 1), (2.05, 1), -1),
+        ((1, 0), (0, 1), -1),
+        ((-1, 2), (1, -2), 1),
+    ],
+)
+def test_names_in_the_picture_of_an_update_cover_nothing(w, x, y):
+    figure = update(w, x, y)
+    figure.canvas.draw()
+    after = np.add(w, np.multiply(y, x))
+    for ax, vectors in zip(figure.axes, ([w, x], [w, x, after]), strict=True):
+        names = [one for one in ax.texts if one.get_text()]
+        boxes = [one.get_window_extent() for one in names]
+        for k, box in enumerate(boxes):
+            for other in boxes[:k]:
+                assert not box.overlaps(other)
+            for vector in vectors:
+                way = ax.transData.transform(np.linspace(0, 1, 60)[:, None] * np.asarray(vector, dtype=float))
+                assert not ((way > box.min) & (way < box.max)).all(axis=1).any(), names[k].get_text()
+
+
 # ---- animation ----
 
 WALK = {"X": [[4, 0], [1, 1], [0, 1], [-2, -2]], "y": [1, -1, -1, 1]}
@@ -309,6 +377,39 @@ def test_an_average_is_drawn_beside_the_last_weights():
     data = json.loads(re.search(r'id="run">(.*?)</script>', film.to_html(), re.DOTALL)[1])
     assert data["frames"][-1]["w"] == step.average.tolist()
     assert data["frames"][-1]["last"] == step.after.tolist()
+
+
+@pytest.mark.parametrize(("algorithm", "model"), [("voted", VotedPerceptron), ("pocket", PocketPerceptron)])
+def test_the_answer_of_the_learner_is_drawn(algorithm, model):
+    rng = np.random.default_rng(1)
+    y = np.repeat([-1, 1], 20)
+    X = rng.normal(size=(40, 2)) + 0.8 * y[:, None]
+    film = animate(X, y, algorithm, max_iter=3)
+    for count in (30, 77, 120):
+        _, ax = plt.subplots()
+        film.draw(ax, count)
+        shown = ax.collections[0].get_array().ravel()
+        first, second = grid(X, 120, 0.2)
+        places = np.column_stack([first.ravel(), second.ravel()])
+        if algorithm == "voted":
+            votes = sum(np.sign(places @ w[1:] + w[0]) for w in (step.after[0] for step in voters(film, count)))
+            assert (shown == (votes >= 0)).all()
+        elif count == len(film) - 1:
+            fitted = model(max_iter=3, shuffle=False, tol=None).fit(X, y)
+            assert (shown == (fitted.predict(places) == 1)).all()
+        else:
+            w = film.trace.steps[count - 1].held[0]
+            assert (shown == (places @ w[1:] + w[0] >= 0)).all()
+            assert (np.sign(X @ w[1:] + w[0]) != y).sum() == film.trace.steps[count - 1].pocket
+    assert "last w" in [text.get_text() for text in ax.get_legend().get_texts()]
+    data = json.loads(re.search(r'id="run">(.*?)</script>', film.to_html(), re.DOTALL)[1])
+    assert bool(data["voters"]) == (algorithm == "voted")
+    assert data["frames"][-1]["done"] == len(film.trace.steps)
+
+
+def voters(film, count):
+    """The steps of which each gives one vote: the weights that the example left."""
+    return film.trace.steps[:count]
 
 
 def test_the_html_page_is_self_contained(tmp_path):

@@ -65,18 +65,40 @@ const tints = run.colours.map(hex => [...[1, 3, 5].map(k => parseInt(hex.slice(k
 const score = (w, x, y) => run.bias ? w[0] + w[1] * x + w[2] * y : w[0] * x + w[1] * y;
 const normal = w => run.bias ? [w[1], w[2]] : w;
 
+// The class with the highest score; of several with it the first, or -1 in a vote.
+function winner(weights, x, y, tie) {
+  if (weights.length === 1) {
+    const s = score(weights[0], x, y);
+    return tie && s === 0 ? -1 : s >= 0 ? 1 : 0;
+  }
+  let best = 0, top = -Infinity;
+  weights.forEach((w, k) => { const s = score(w, x, y); if (s > top) { top = s; best = k; } else if (tie && s === top) best = -1; });
+  return best;
+}
+
+const each = action => {
+  for (let r = 0, p = 0; r < canvas.height; r++) for (let c = 0; c < canvas.width; c++, p++)
+    action(p, wx((c + .5) * 640 / canvas.width), wy((r + .5) * 480 / canvas.height));
+};
+
+// The votes for every class in every place; a frame adds or takes away only what differs from the one before.
+const votes = run.voters.length ? run.classes.map(() => new Float64Array(canvas.width * canvas.height)) : null;
+let counted = 0;
+function count(done) {
+  for (const [weights, begin, end] of run.voters) {
+    const by = Math.max(0, Math.min(done, end) - begin) - Math.max(0, Math.min(counted, end) - begin);
+    if (by) each((p, x, y) => { const best = winner(weights, x, y, true); if (best >= 0) votes[best][p] += by; });
+  }
+  counted = done;
+}
+
 function regions(weights) {
   const paper = canvas.getContext("2d"), image = paper.createImageData(canvas.width, canvas.height);
-  for (let r = 0, p = 0; r < canvas.height; r++) for (let c = 0; c < canvas.width; c++, p += 4) {
-    const x = wx((c + .5) * 640 / canvas.width), y = wy((r + .5) * 480 / canvas.height);
-    let best = 0;
-    if (weights.length === 1) best = score(weights[0], x, y) >= 0 ? 1 : 0;
-    else {
-      let top = -Infinity;
-      weights.forEach((w, k) => { const s = score(w, x, y); if (s > top) { top = s; best = k; } });
-    }
-    image.data.set(tints[best], p);
-  }
+  each((p, x, y) => {
+    let best = votes ? (votes.length === 2 ? 1 : 0) : winner(weights, x, y, false);
+    votes?.forEach((own, k) => { if (own[p] > votes[best][p]) best = k; });
+    image.data.set(tints[best], 4 * p);
+  });
   paper.putImageData(image, 0, 0);
 }
 
@@ -102,12 +124,15 @@ function boundary(w, look) {
 
 let changing = null;
 function show(frame) {
-  const {w, last, at, ok, text} = run.frames[frame];
+  const {w, last, done, at, ok, text} = run.frames[frame];
   if (changing) changing.remove();
   changing = make("g", {});
+  if (votes) count(done);
   regions(w);
-  if (w.length === 1) {
-    // Beside an average the last weights are a dashed line.
+  if (votes) {
+    if (last.length === 1) boundary(last[0], {"stroke-dasharray": "9 7", opacity: 0.5});
+  } else if (w.length === 1) {
+    // Beside an average or a pocket the last weights are a dashed line.
     if (String(last) !== String(w)) boundary(last[0], {"stroke-dasharray": "9 7", opacity: 0.5});
     const from = boundary(w[0], {});
     if (from) arrow(changing, from, w[0], run.ink);

@@ -13,7 +13,7 @@ from rosenblatt.trace.tables import number, vector
 
 from ._page import PAGE
 from ._style import BLACK, COLOURS, GREY, MARKERS, class_style, pyplot
-from .regions import DecisionRegionDisplay, grid
+from .regions import DecisionRegionDisplay, grid, outside_legend
 
 Floats = NDArray[np.float64]
 
@@ -77,6 +77,8 @@ class RunAnimation:
         self.trace, self.X, self.y = trace, points, np.asarray(y)
         self.interval = interval
         self.bias = len(trace.features) == 3
+        ends = np.cumsum([0.0, *(one.count for one in trace.survivors)])
+        self._voters = [(one.weights, ends[k], ends[k + 1]) for k, one in enumerate(trace.survivors)]
 
     def __len__(self) -> int:
         return len(self.trace.steps) + 1
@@ -127,21 +129,22 @@ class RunAnimation:
         step = self.trace.steps[frame - 1] if frame else None
         last = self.trace.steps[0].before if step is None else step.after
         weights = self._predicting(step)
-        full = weights if self.bias else np.column_stack([np.zeros(len(weights)), weights])
         first, second = grid(self.X, 120, 0.2)
-        scores = full[:, 0] + first[..., None] * full[:, 1] + second[..., None] * full[:, 2]
+        scores = self._scores(weights, first, second)
+        if self._voters and step is not None:
+            scores = self._votes(step, first, second)
         names = self.trace.features[-2:]
         DecisionRegionDisplay(
             first,
             second,
-            scores[..., 0] if len(full) == 1 else scores,
+            scores[..., 0] if scores.shape[-1] == 1 else scores,
             np.array(self.trace.classes),
             X=self.X,
             y=self.y,
-            weights=full,
+            weights=None if self._voters else self._full(weights),
             feature_names=(names[0], names[1]),
         ).plot(ax=ax, show_margin=False)
-        if weights is not last and len(last) == 1:
+        if (weights is not last or self._voters) and len(last) == 1:
             self._draw_last(ax, first, second, last[0])
         if step is not None and step.example is not None:
             at = self.X[step.example - 1]
@@ -150,20 +153,45 @@ class RunAnimation:
         ax.set_title(self._caption(step), fontsize="medium")
         return list(ax.get_children())
 
+    def _full(self, weights: Floats) -> Floats:
+        """Weights with a bias, which is 0 if the run has none."""
+        return weights if self.bias else np.column_stack([np.zeros(len(weights)), weights])
+
+    def _scores(self, weights: Floats, first: Floats, second: Floats) -> Floats:
+        """The scores on a grid, one for each weight vector."""
+        full = self._full(weights)
+        scores: Floats = full[:, 0] + first[..., None] * full[:, 1] + second[..., None] * full[:, 2]
+        return scores
+
+    def _votes(self, step: Step, first: Floats, second: Floats) -> Floats:
+        """The votes on a grid after a step of a voted perceptron, as scores: of two classes the lead of the second."""
+        votes = np.zeros((*first.shape, 1 if len(self.trace.classes) == 2 else len(self.trace.classes)))
+        for weights, begin, end in self._voters:
+            count = min(end, step.number) - begin
+            if count <= 0:
+                break
+            scores = self._scores(weights, first, second)
+            best = np.sign(scores) if scores.shape[-1] == 1 else scores == scores.max(axis=-1, keepdims=True)
+            tied = best.sum(axis=-1, keepdims=True) > 1  # a tie is no vote
+            votes += count * np.where(tied, 0.0, best)
+        return votes
+
     def _predicting(self, step: Step | None) -> Floats:
-        """The weights that predict after a step: the average, if the learner keeps one, else the last weights."""
+        """The weights that predict after a step, if they are one set: the average or the pocket if there is one, else the last."""
         if step is None:
             return self.trace.steps[0].before
+        if step.held is not None:  # at the end of a run the pocket algorithm checks once more
+            return self.trace.weights if step is self.trace.steps[-1] else step.held
         return step.after if step.average is None else step.average
 
     def _draw_last(self, ax: Any, first: Floats, second: Floats, w: Floats) -> None:
-        """Draw the boundary of the last weights beside that of their average."""
+        """Draw the boundary of the last weights beside that of the weights or votes that predict."""
         bias, a, b = w if self.bias else (0.0, *w)
         scores = bias + a * first + b * second
         if scores.min() < 0 < scores.max():
             ax.contour(first, second, scores, levels=[0.0], colors=GREY, linewidths=1.5, linestyles="dashed")
         ax.plot([], [], color=GREY, linestyle="dashed", label="last w")
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+        outside_legend(ax)
 
     def _caption(self, step: Step | None) -> str:
         if step is None:
@@ -184,6 +212,7 @@ class RunAnimation:
             {
                 "w": self._predicting(step).tolist(),
                 "last": step.after.tolist(),
+                "done": step.number,
                 "at": step.example,
                 "ok": step.correct,
                 "text": self._caption(step),
@@ -191,7 +220,7 @@ class RunAnimation:
             for step in self.trace.steps
         ]
         before = self.trace.steps[0].before.tolist()
-        start = {"w": before, "last": before, "at": None, "ok": True, "text": self._caption(None)}
+        start = {"w": before, "last": before, "done": 0, "at": None, "ok": True, "text": self._caption(None)}
         low, high = self.X.min(axis=0), self.X.max(axis=0)
         room = 0.2 * np.where(high > low, high - low, 1.0)
         data = {
@@ -202,6 +231,7 @@ class RunAnimation:
             "markers": [MARKERS[place % len(MARKERS)] for place in range(len(codes))],
             "features": list(self.trace.features[-2:]),
             "bias": self.bias,
+            "voters": [[weights.tolist(), begin, end] for weights, begin, end in self._voters],
             "box": [*(low - room).tolist(), *(high + room).tolist()],
             "frames": [start, *frames],
             "interval": self.interval,

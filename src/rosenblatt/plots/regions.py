@@ -115,7 +115,7 @@ class DecisionRegionDisplay(Drawing):
             classes,
             X=points,
             y=labels,
-            margin=None if labels is None else _margin(estimator.decision_function(X), labels, classes),
+            margin=None if labels is None or _votes(estimator) else _margin(estimator.decision_function(X), labels, classes),
             weights=_weights(estimator),
             feature_names=names,
         ).plot(ax=ax, **options)
@@ -162,9 +162,9 @@ class DecisionRegionDisplay(Drawing):
         if max(spans) <= SIMILAR * min(spans):
             ax.set_aspect("equal")  # so that w is drawn perpendicular to the boundary
         if show_weights and self.weights is not None:
-            self._draw_weights(ax, 0.2 * min(spans))
+            self._draw_weights(ax)
         if legend and self.y is not None:
-            ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+            outside_legend(ax)
         return self
 
     def _draw_boundary(self, ax: Any, answers: NDArray[np.intp]) -> None:
@@ -188,7 +188,7 @@ class DecisionRegionDisplay(Drawing):
         )
         ax.fill_between([], [], color=BLACK, alpha=0.12, label="geometric margin")
 
-    def _draw_weights(self, ax: Any, length: float) -> None:
+    def _draw_weights(self, ax: Any) -> None:
         """Draw one arrow for each weight vector: from the boundary for two classes, from one place for more."""
         from matplotlib.patheffects import withStroke
 
@@ -197,6 +197,7 @@ class DecisionRegionDisplay(Drawing):
         if longest == 0:
             return
         single = len(self.weights) == 1
+        length = 0.2 * longest / float(np.linalg.norm(self.weights[:, 1:] / self._units, axis=1).max())
         start = self._free_place(length * self.weights[:, 1:] / longest)
         for number, w in enumerate(self.weights):
             size = float(np.linalg.norm(w[1:]))
@@ -223,7 +224,7 @@ class DecisionRegionDisplay(Drawing):
                 ax.annotate(
                     "w",
                     xy=tip,
-                    xytext=10 * w[1:] / size,
+                    xytext=10 * w[1:] / self._units / np.linalg.norm(w[1:] / self._units),
                     textcoords="offset points",
                     ha="center",
                     va="center",
@@ -233,16 +234,24 @@ class DecisionRegionDisplay(Drawing):
                     zorder=6,
                 )
 
+    @property
+    def _units(self) -> Floats:
+        """The lengths along both axes that look alike: the ranges, or with one scale for both axes the shorter range."""
+        spans = np.array([np.ptp(self.first), np.ptp(self.second)])
+        return np.full(2, spans.min()) if spans.max() <= SIMILAR * spans.min() else spans
+
     def _free_place(self, arrows: Floats) -> Floats:
-        """The start of the arrows at which they are farthest from the examples; on the boundary if there is one arrow."""
+        """The start of the arrows at which they look farthest from the examples; on the boundary if there is one arrow."""
         assert self.weights is not None
         low, high = (np.array([side(self.first), side(self.second)]) for side in (np.min, np.max))
         middle = (low + high) / 2 if self.X is None else self.X.mean(axis=0)
-        steps = np.linspace(-1.0, 1.0, 41)
+        steps, units = np.linspace(-1.0, 1.0, 41), self._units
         if len(arrows) == 1:
-            bias, w = self.weights[0, 0], self.weights[0, 1:]
-            foot = middle - (bias + middle @ w) / (w @ w) * w
-            starts = foot + steps[:, None] * np.linalg.norm(high - low) * np.array([-w[1], w[0]]) / np.linalg.norm(w)
+            # The foot and the steps are those of the picture, in which both units have the length 1.
+            bias, w = self.weights[0, 0], self.weights[0, 1:] * units
+            foot = middle - units * (bias + middle @ self.weights[0, 1:]) / (w @ w) * w
+            across = np.linalg.norm((high - low) / units) * np.array([-w[1], w[0]]) / np.linalg.norm(w)
+            starts = foot + steps[:, None] * units * across
         else:
             starts = middle + np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2) * (high - low)
         # The name stands at the end of an arrow, so an arrow takes a little more room than its length.
@@ -251,11 +260,25 @@ class DecisionRegionDisplay(Drawing):
         if self.X is None or not inside.any():
             return np.array(starts[len(starts) // 2])
         path = path[inside].reshape(int(inside.sum()), -1, 1, 2)
-        room = np.array([np.linalg.norm(one - self.X, axis=2).min() for one in path])
+        room = np.array([np.linalg.norm((one - self.X) / units, axis=2).min() for one in path])
         # Of places with about the same room, that nearest to the middle of the examples.
-        enough = room >= min(0.6 * room.max(), 0.5 * float(np.linalg.norm(arrows, axis=1).max()))
+        enough = room >= min(0.6 * room.max(), 0.5 * float(np.linalg.norm(arrows / units, axis=1).max()))
         chosen = starts[inside][enough]
-        return np.array(chosen[np.linalg.norm(chosen - middle, axis=1).argmin()])
+        return np.array(chosen[np.linalg.norm((chosen - middle) / units, axis=1).argmin()])
+
+
+def outside_legend(ax: Any) -> None:
+    """A legend beside the axes, if the layout of the figure makes room for it, else inside."""
+    if ax.figure.get_layout_engine() is None:  # it could cover other axes
+        ax.legend(loc="best")
+    else:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+
+
+def _votes(estimator: Any) -> bool:
+    """Whether scores are votes, which have no margin: they jump at the boundaries of the weight vectors."""
+    readout = getattr(estimator, "readout", getattr(estimator, "_readout", None))
+    return readout == "vote" or hasattr(estimator, "n_perceptrons")
 
 
 def _two_features(X: Any) -> tuple[Floats, tuple[str, str]]:

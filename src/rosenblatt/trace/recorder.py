@@ -58,6 +58,7 @@ class Recorder:
         self._updates = 0
         self._survived = 0.0
         self._pocket: float | None = math.inf if pocket else None
+        self._held: Floats | None = None
 
     def watch(self, estimator: LinearClassifier, fit: Callable[[], Any]) -> None:
         """Run `fit` with a model that passes its examples to this recorder."""
@@ -151,6 +152,7 @@ class Recorder:
                 average=readout_of(model) if model.readout == "average" else None,
                 survived=self._survived if model.readout == "vote" else None,
                 pocket=self._pocket,
+                held=self._held,
             )
         )
 
@@ -164,7 +166,9 @@ class Recorder:
         """Count the mistakes on the whole set if the run of correct predictions is long enough, as the pocket algorithm does."""
         if self._pocket is not None:
             missed = wrong(model.raw_scores(table, *model.last()), y, model.rule.on_zero)
-            self._pocket = min(self._pocket, float(weight[missed].sum() if weight.size else missed.sum()))
+            mistakes = float(weight[missed].sum() if weight.size else missed.sum())
+            if mistakes < self._pocket:
+                self._pocket, self._held = mistakes, self._weights
 
     def _end(self, model: Model) -> None:
         """Record the number of examples that the last weight vector survived."""

@@ -51,6 +51,8 @@ class Step:
         Number of examples that the weights after the step have survived so far (voted perceptron).
     pocket : float or None
         The training mistakes of the weights in the pocket.
+    held : array or None
+        The weights in the pocket after the step (pocket perceptron).
     kernel : bool
         Whether `x` holds kernel values and the weights are coefficients of the examples.
     """
@@ -72,6 +74,7 @@ class Step:
     average: Floats | None = None
     survived: float | None = None
     pocket: float | None = None
+    held: Floats | None = None
     kernel: bool = False
 
     @property

@@ -164,15 +164,85 @@ def angle_between(a: ArrayLike, b: ArrayLike) -> float:
     return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
 
 
-def angle(ax: Any, a: ArrayLike, b: ArrayLike, radius: float, words: str, colours: Theme) -> None:
-    """The arc from the vector `a` to the vector `b`, on the shorter side, with its name."""
+def arc(ax: Any, a: ArrayLike, b: ArrayLike, radius: float, colours: Theme) -> tuple[float, float, Floats]:
+    """Draw the arc from the vector `a` to the vector `b`, on the shorter side: its first angle, its turn, and places on it."""
     start = degrees_of(a)
     turn = (degrees_of(b) - start + 180) % 360 - 180
     way = np.radians(np.linspace(start, start + turn, 60))
-    ax.plot(radius * np.cos(way), radius * np.sin(way), color=colours.accent, linewidth=2.0, zorder=5)
+    places = radius * np.column_stack([np.cos(way), np.sin(way)])
+    ax.plot(places[:, 0], places[:, 1], color=colours.accent, linewidth=2.0, zorder=5)
+    return start, turn, places
+
+
+def angle(ax: Any, a: ArrayLike, b: ArrayLike, radius: float, words: str, colours: Theme) -> None:
+    """The arc from the vector `a` to the vector `b`, on the shorter side, with its name."""
+    start, turn, _ = arc(ax, a, b, radius, colours)
     middle = np.radians(start + turn / 2)
     outwards = np.array([np.cos(middle), np.sin(middle)])
     ax.annotate(
         words, xy=tuple(radius * outwards), xytext=tuple(20 * outwards), textcoords="offset points", ha="center", va="center",
         color=colours.accent, fontsize=14, zorder=8,
     )  # fmt: skip
+
+
+class Names:
+    """Places names in a square part of the plane: each at the first of its places that no line and no other name takes.
+
+    Parameters
+    ----------
+    ax : matplotlib axes
+        With the limits -reach and reach.
+    reach : float
+        Half of the side.
+    colours : Theme
+        The colours.
+    """
+
+    def __init__(self, ax: Any, reach: float, colours: Theme) -> None:
+        self.ax, self.reach, self.colours = ax, reach, colours
+        self.taken = np.empty((0, 2))
+        self.boxes: list[tuple[Floats, Floats]] = []
+
+    def keep_free(self, start: ArrayLike, end: ArrayLike) -> None:
+        """Keep names away from a line."""
+        first, last = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
+        way = np.linspace(0.0, 1.0, 2 + int(100 * np.linalg.norm(last - first) / self.reach))[:, None]
+        self.taken = np.vstack([self.taken, first + way * (last - first)])
+
+    def _half(self, words: str) -> Floats:
+        """Half of the width and of the height of a name."""
+        return np.array([0.033 * len(words.replace("$", "")) + 0.012, 0.06]) * self.reach
+
+    def put(self, places: Floats, words: str, colour: str | None = None) -> None:
+        """Write a name around the best of some places; of equally good ones the first."""
+        half = self._half(words)
+        costs = []
+        for place in places:
+            hidden = int((np.abs(self.taken - place) < half).all(axis=1).sum())
+            overlaps = sum(bool((np.abs(place - other) < half + size).all()) for other, size in self.boxes)
+            outside = bool((np.abs(place) + half > self.reach).any())
+            costs.append(hidden + 1000 * (overlaps + outside))
+        best = places[int(np.argmin(costs))]
+        self.boxes.append((best, half))
+        text(self.ax, best, words, self.colours, colour, fontsize=14)
+
+    def at_tip(self, vector: Floats, words: str, colour: str | None = None) -> None:
+        """Name a vector: beyond its tip, else beside it."""
+        turns = np.radians([0, 35, -35, 70, -70, 105, -105, 140, -140])
+        direction = np.radians(degrees_of(vector)) + turns
+        units = np.column_stack([np.cos(direction), np.sin(direction)])
+        wide, _ = self._half(words)
+        rings = [(away * self.reach + wide * np.abs(units[:, :1])) * units for away in (0.07, 0.12, 0.18, 0.26)]
+        self.put(vector + np.vstack(rings), words, colour)
+
+    def of_angle(self, a: ArrayLike, b: ArrayLike, radius: float, words: str) -> None:
+        """Draw the arc from the vector `a` to the vector `b`, on the shorter side, and name it."""
+        start, turn, drawn = arc(self.ax, a, b, radius, self.colours)
+        self.taken = np.vstack([self.taken, drawn])
+        # Along the arc from its middle; a small angle has no room inside, but beside it.
+        ways = [start + part * turn for part in (0.5, 0.35, 0.65, 0.2, 0.8)]
+        ways += [start - np.sign(turn) * 30, start + turn + np.sign(turn) * 30]
+        units = np.column_stack([np.cos(np.radians(ways)), np.sin(np.radians(ways))])
+        own = (np.abs(units) * self._half(words)).sum(axis=1, keepdims=True)
+        places = [(radius + away * self.reach + own) * units for away in (0.02, 0.1, 0.2, 0.35, 0.5)]
+        self.put(np.vstack(places), words, self.colours.accent)

@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._theme import (
-    Floats,
-    Theme,
-    angle,
+    Names,
     angle_between,
     arrow,
     boundary,
@@ -64,30 +62,28 @@ def update(w: ArrayLike = (0.6, 1.5), x: ArrayLike = (1.9, -1.3), y: int = 1, da
             points(ax, [example], [y], colours, size=110)
             arrow(ax, example, colours.of(y), linewidth=1.8)
             arrow(ax, weights, colours.ink, linewidth=3.0)
-            _name(ax, example, "$x$", reach, colours)
-        _name(ax=left, vector=before, words="$w$", reach=reach, colours=colours)
         arrow(right, before, colours.soft, linewidth=2.0)
         arrow(right, after, colours.of(y), before, linewidth=1.6, linestyle="dashed")
-        _name(right, before, "old $w$", reach, colours, colours.soft)
-        if after.any():
-            _name(right, after, "new $w$", reach, colours)
         for ax, weights, title in ((left, before, "before"), (right, after, "after")):
+            names = Names(ax, reach, colours)
+            for vector in (example, weights, before):
+                names.keep_free((0.0, 0.0), vector)
+            if ax is right:
+                names.keep_free(before, after)
+            if weights.any():
+                across = 4 * reach * np.array([-weights[1], weights[0]]) / np.linalg.norm(weights)
+                names.keep_free(-across, across)
             score = weights @ example
-            if not weights.any():
-                ax.set_title(f"{title}: $w = 0$")
-                continue
-            degrees = angle_between(weights, example)
-            angle(ax, weights, example, 0.28 * reach, f"{degrees:.0f}°", colours)
+            if weights.any():
+                names.of_angle(weights, example, 0.28 * reach, f"{angle_between(weights, example):.0f}°")
+            names.at_tip(example, "$x$")
+            names.at_tip(before, "$w$" if ax is left else "old $w$", None if ax is left else colours.soft)
+            if ax is right and after.any():
+                names.at_tip(after, "new $w$")
             verdict = "correct" if y * score > 0 else "a mistake"
-            ax.set_title(rf"{title}: $\langle w, x\rangle = {score:.2f}$, {verdict} ($y = {y:+d}$)")
+            told = rf"$\langle w, x\rangle = {score:.2f}$, {verdict} ($y = {y:+d}$)"
+            ax.set_title(f"{title}: {told if weights.any() else '$w = 0$'}")
         return figure
-
-
-def _name(ax: Any, vector: Floats, words: str, reach: float, colours: Theme, colour: str | None = None) -> None:
-    """The name of a vector, beyond its tip."""
-    unit = vector / np.linalg.norm(vector)
-    width = 0.03 * len(words.replace("$", "")) * reach  # half of the width of the words
-    text(ax, vector + (0.07 * reach + width * abs(unit[0])) * unit, words, colours, colour, fontsize=14)
 
 
 _X = np.array(
