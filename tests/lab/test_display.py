@@ -418,7 +418,6 @@ class TestTheRule:
         assert "tau = loss / (‖x‖² + 1 / (2C))" in self.lines(page)
         assert "PA-I)" not in " ".join(self.lines(page))
 
-
     def test_the_variances(self, page):
         for name in ("arow", "cw", "nherd", "second-order", "soft-confidence-weighted"):
             learner(page, name)
@@ -604,7 +603,9 @@ class TestHands:
         for box in boxes:
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
-        assert page.evaluate("() => [...document.querySelectorAll('.idea')].every(one => one.scrollWidth <= one.clientWidth)")
+        assert page.evaluate(
+            "() => [...document.querySelectorAll('.idea')].every(one => one.scrollWidth <= one.clientWidth)"
+        )
         assert page.locator(".plane").bounding_box()["y"] < height / 2
 
     def test_buttons_do_not_jump(self, page):

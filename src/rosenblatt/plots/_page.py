@@ -72,7 +72,10 @@ function winner(weights, x, y, tie) {
     return tie && s === 0 ? -1 : s >= 0 ? 1 : 0;
   }
   let best = 0, top = -Infinity;
-  weights.forEach((w, k) => { const s = score(w, x, y); if (s > top) { top = s; best = k; } else if (tie && s === top) best = -1; });
+  weights.forEach((w, k) => {
+    const s = score(w, x, y);
+    if (s > top) { top = s; best = k; } else if (tie && s === top) best = -1;
+  });
   return best;
 }
 

@@ -177,7 +177,7 @@ class RunAnimation:
         return votes
 
     def _predicting(self, step: Step | None) -> Floats:
-        """The weights that predict after a step, if they are one set: the average or the pocket if there is one, else the last."""
+        """The weights that predict after a step: the average or the pocket if there is one, else the last."""
         if step is None:
             return self.trace.steps[0].before
         if step.held is not None:  # at the end of a run the pocket algorithm checks once more

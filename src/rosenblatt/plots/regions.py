@@ -115,7 +115,9 @@ class DecisionRegionDisplay(Drawing):
             classes,
             X=points,
             y=labels,
-            margin=None if labels is None or _votes(estimator) else _margin(estimator.decision_function(X), labels, classes),
+            margin=None
+            if labels is None or _votes(estimator)
+            else _margin(estimator.decision_function(X), labels, classes),
             weights=_weights(estimator),
             feature_names=names,
         ).plot(ax=ax, **options)
