@@ -498,6 +498,28 @@ class TestSeveralClasses:
         leads, parts = scores[:, -1] - scores[:, -2], np.array([parts[0][1] for parts in seen])
         assert parts == pytest.approx(leads * parts[0] / leads[0], rel=1e-3)
 
+    @pytest.mark.parametrize("name", ["perceptron", "arow"])
+    def test_the_boundaries_meet(self, page, name):
+        choose(page, "clouds")
+        learner(page, name)
+        page.get_by_role("button", name="To the end").click()
+        lines = page.eval_on_selector_all(
+            "line.boundary",
+            "all => all.map(one => [1, 2].map(k => ['x', 'y'].map(name => Number(one.getAttribute(name + k)))))",
+        )
+        assert len(lines) == 3
+        assert any(all(np.hypot(*np.subtract(end, line).T).min() < 1e-6 for line in lines) for end in lines[0])
+
+    def test_what_the_proof_without_a_bias_draws_is_defined_and_in_the_picture(self, page):
+        choose(page, "cycle")
+        notes = page.locator(".layer-proof .note").all()
+        assert [note.text_content() for note in notes] == ["Σ λ·y·x = 0", "with weights λ > 0"]
+        plane = page.locator("svg.plane").bounding_box()
+        for note in notes:
+            box = note.bounding_box()
+            assert box["x"] + box["width"] <= plane["x"] + plane["width"]
+        assert "with weights λ > 0, here (0.5, 0.5)" in text_of(page, ".certificate")
+
     def test_a_committee_of_many_features_is_placed_by_its_votes(self, page):
         choose(page, "committee")
         learner(page, "parallel")

@@ -401,7 +401,10 @@ export class Plane {
       // The boundary of two classes: the side of their parts on which neither leads.
       for (const {k, j, lead: [a, b, c], polygon} of parts) {
         const ends = polygon.filter(([x, y]) => Math.abs(a + b * x + c * y) <= 1e-9 * (Math.abs(a) + Math.abs(b * x) + Math.abs(c * y)));
-        if (k < j && ends.length === 2) shown.push(draw("line", {class: "boundary", x1: this.px(ends[0][0]), y1: this.py(ends[0][1]), x2: this.px(ends[1][0]), y2: this.py(ends[1][1])}));
+        if (k > j || ends.length < 2) continue;
+        // A corner in which several classes meet may be there more than once.
+        const [u, v] = ends[0], away = ([x, y]) => Math.hypot(x - u, y - v), [x, y] = ends.reduce((one, other) => away(other) > away(one) ? other : one);
+        shown.push(draw("line", {class: "boundary", x1: this.px(u), y1: this.py(v), x2: this.px(x), y2: this.py(y)}));
       }
       const size = Math.max(...weights.map(([, b, c]) => Math.hypot(b, c))) || 1;
       weights.forEach(([, b, c], k) => this.arrow([0, 0], [b * 90 / size, c * 90 / size], COLOURS[run.codes[k]]));
@@ -538,7 +541,8 @@ export class Plane {
       if (common) {
         const x = this.px(common.point[0]), y = this.py(common.point[1] ?? 0);
         shown.push(draw("path", {class: "common", d: `M${x - 9} ${y - 9}L${x + 9} ${y + 9}M${x - 9} ${y + 9}L${x + 9} ${y - 9}`}));
-        shown.push(draw("text", {class: "note", x: x + 14, y: y + 20}, common.kind === "hulls" ? "in both hulls" : "Σ λ·y·x = 0 with weights λ > 0 of the points"));
+        const said = common.kind === "hulls" ? ["in both hulls"] : ["Σ λ·y·x = 0", "with weights λ > 0"];
+        shown.push(...said.map((text, k) => draw("text", {class: "note", x: x + 14, y: y + 20 * (1 + k * this.text)}, text)));
       }
     }
     this.layers.proof.replaceChildren(...shown);
