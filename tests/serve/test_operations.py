@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import time
 import uuid
 
@@ -14,6 +15,7 @@ import pytest
 import rosenblatt
 from rosenblatt.model_file import container
 from rosenblatt.serve import service as service_module
+from rosenblatt.serve import store as store_module
 from rosenblatt.serve.clock import Clock
 from rosenblatt.serve.events import Limits
 from rosenblatt.serve.examples import Refused
@@ -233,6 +235,37 @@ def test_a_lease_is_renewed_while_the_log_is_read(tmp_path, monkeypatch):
             await service.close()
 
     asyncio.run(test())
+
+
+def test_a_process_that_takes_over_reads_the_log_once(tmp_path):
+    """The standby that follows the log may wait while all of it is read; then there is nothing left to read."""
+    store = Store(f"{tmp_path}/log.db")
+    store.prepare()
+
+    async def test():
+        service = Service(store, LIMITS)
+        async with asyncio.timeout(30):
+            await service.start()
+            while service.state != "ready":
+                await asyncio.sleep(0.01)
+            await service.create("m", "perceptron", {})
+            await service._catch_up()
+            assert service._following == {}
+        await service.close()
+
+    asyncio.run(test())
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="the state of processes is read from /proc")  # noqa: PTH110
+def test_a_killed_process_is_dead_before_its_parent_asks_for_it():
+    """In a container often nobody asks."""
+    process = subprocess.Popen(["sleep", "60"])
+    running = store_module._process(process.pid)
+    assert not store_module._is_dead(running)
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert store_module._is_dead(running)
+    process.wait()
 
 
 def examples_of(service, name):

@@ -163,6 +163,7 @@ class Service:
         self._keeper: asyncio.Task[None] | None = None
         self._follower: asyncio.Task[None] | None = None
         self._following: dict[str, Served] = {}
+        self._leads = False  # whether this process has the lease, also while it reads the log
         self._followed = 0.0
         self._numbers, self._numbered = 0, dict[str, int]()
         self._reading, self._stop_reading = asyncio.Lock(), threading.Event()
@@ -203,6 +204,7 @@ class Service:
         while self.state != "stopping":
             try:
                 await self._become_writer()
+                self._leads = True
                 with self.tracing.span("read_log"):
                     await self._load()
                 self.state, self.reason = "ready", ""
@@ -280,6 +282,8 @@ class Service:
     async def _catch_up(self, whole: bool = False) -> None:
         """Read the events that are not in memory yet; `whole` also tries the models again that were set aside."""
         async with self._reading:
+            if self._leads and not whole:
+                return  # it waited here while the whole log was read to take over
             heads, firsts = await self._help(self.store.heads), await self._help(self.store.firsts)
             models = self._following
             self._numbers = await self._help(self.store.highest)
@@ -359,6 +363,7 @@ class Service:
     def _lose_memory(self, error: StoreError) -> None:
         """Discard the models, which differ from the disk, and refuse the requests that wait."""
         lost = isinstance(error, LeaseLost)
+        self._leads = False
         self._say("standby" if lost else "unavailable", str(error))
         self.metrics.failures.inc()
         refusal = Refused(
@@ -417,7 +422,7 @@ class Service:
                 log.warning("events that are not kept could not be removed", extra={"error": str(error)})
             except Exception:
                 log.exception("events that are not kept could not be removed")
-            await asyncio.sleep(min(1.0, 4 * (time.monotonic() - started)) if more else 1.0)
+            await asyncio.sleep(4 * (time.monotonic() - started) if more else 1.0)
 
     async def _remove_some(self) -> bool:
         """Remove a few events; returns whether there may be more."""

@@ -146,13 +146,17 @@ def _is_locked(error: StoreError) -> bool:
 
 
 def _process(pid: int | None = None) -> str:
-    """Identifier of a process, unique over computers and restarts, even if its number is used again."""
+    """Identifier of a process, unique over computers and restarts, even if its number is used again.
+
+    One that has ended and that its parent has not asked for yet has no start time, so it differs from itself when it ran.
+    """
     pid = os.getpid() if pid is None else pid
     host, namespace, start = socket.gethostname(), "", ""
     with contextlib.suppress(OSError, IndexError):
         host += " " + Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - not a path
-        start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        start = "" if fields[0] == "Z" else fields[19]
     return f"{host} {namespace} {pid} {start}"
 
 
