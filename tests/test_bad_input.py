@@ -410,6 +410,7 @@ X, y = rng.normal(size=(20000, 50)), rng.integers(0, 2, 20000)
 model = AveragedPerceptron(max_iter=1, tol=None).fit(X, y)
 before = model.coef_.copy(), model.intercept_.copy(), model.mistakes_, model.n_iter_
 model.set_params(max_iter=10**6)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the parent ignores it, as in the background
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
     model.fit(X, y)
