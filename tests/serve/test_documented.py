@@ -14,7 +14,6 @@ import pytest
 
 from rosenblatt.serve import groups as groups_module
 from rosenblatt.serve import service as service_module
-from rosenblatt.serve.app import MOST_HELD, SMALL
 from rosenblatt.serve.events import Limits
 from rosenblatt.serve.learner import Served
 from rosenblatt.serve.retention import MOST_REMOVED, PIECE, Mark, Policy, Removal, Retention
@@ -123,7 +122,7 @@ def test_a_score_may_include_what_is_not_on_disk_yet(tmp_path, monkeypatch):
     async def run():
         async with ready(tmp_path) as service:
             learning = asyncio.create_task(service.work("learn", "m", *asked({"features": {"x": 1}, "label": "a"})))
-            while service.score("m", {"features": {"x": 1}}, b"")["prediction"] is None:
+            while (await service.score("m", {"features": {"x": 1}}, b""))["prediction"] is None:
                 await asyncio.sleep(0.01)
             assert not learning.done()
             held.set()
@@ -228,23 +227,6 @@ def test_rights_of_tokens(tmp_path):
 
 
 # ---- limits ----
-
-
-def test_large_bodies_share_memory(tmp_path):
-    """Bodies that are on their way have their places; others are refused until one of those is answered."""
-    with Server(f"sqlite:///{tmp_path}/log.db") as server:
-        server.post("/v1/models/m", {"algorithm": "perceptron"})
-        head = b"POST /v1/models/m/learn HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n{" % (8 << 20)
-        large = b'{"features":{"x":1},"label":"a"}' + b" " * 2 * SMALL
-        with contextlib.ExitStack() as stack:
-            for _ in range(MOST_HELD >> 23):
-                client = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
-                client.sendall(head)
-            wait_until(lambda: server.post("/v1/models/m/learn", large)[0] == 503)
-            status, answer = server.post("/v1/models/m/learn", large)
-            assert (status, answer["retry"]) == (503, True)
-            assert server.post("/v1/models/m/learn", {"features": {"x": 1}, "label": "a"})[0] == 200
-        wait_until(lambda: server.post("/v1/models/m/learn", large)[0] == 200)
 
 
 @pytest.mark.parametrize(("large", "times"), [(1 << 30, 25), (1, 100)])

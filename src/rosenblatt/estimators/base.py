@@ -358,6 +358,8 @@ class LinearClassifier(Answers, Finishing, ClassifierMixin, LinearLearner):
     n_jobs: int | None
     max_support: int | None
 
+    _notes_scores = True  # whether streams note the scores before learning, for probabilities
+
     # ---- checks ----
 
     def _check_can_move(self, model: Model) -> None:
@@ -533,7 +535,7 @@ class LinearClassifier(Answers, Finishing, ClassifierMixin, LinearLearner):
         of_class = None if self.class_weight is None else np.array([self._importance(n) for n in names])[places]
         if "calibration_" in self.__dict__:
             self._observe(model, table, labels.tolist())
-        else:
+        elif self._notes_scores:
             model.note_scores()
         model.learn(table, names, places, self._weights(sample_weight, labels, of_class))
         self._name_features(model)
@@ -584,7 +586,7 @@ class LinearClassifier(Answers, Finishing, ClassifierMixin, LinearLearner):
             self._check_can_move(model)
         if "calibration_" in self.__dict__:
             self._observe(model, model._row_table(x), [y])
-        elif not model.notes_scores:
+        elif self._notes_scores and not model.notes_scores:
             model.note_scores()
         guess = model.learn_one(x, y, sample_weight)
         if self.__dict__.get("n_features_in_") != model.n_features:

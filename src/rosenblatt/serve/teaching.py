@@ -65,6 +65,9 @@ class Taught:
         """Continue with this learner."""
         self.estimator = estimator
         self.calibration: Calibration | None = estimator.__dict__.pop("calibration_", None)
+        estimator._notes_scores = False  # a judged model learns its probabilities itself
+        if isinstance(model := getattr(estimator, "model_", None), Model):
+            model.stop_noting()
         self.judged = self.judged or self.calibration is not None
         self._can_judge = hasattr(estimator, "_rule") and callable(getattr(type(estimator), "calibrate", None))
         encoder = estimator.__dict__.pop("encoder_", None)

@@ -83,12 +83,12 @@ function table(text) {
   const body = records.slice(1).map(([, row]) => row).filter(row => row.length === width), first = records[0][1];
   const columns = first.map((_, c) => body.map(row => row[c]));
   const named = isHeader(first.map(cell => cell.trim()), columns, columns.map(kindOf));
-  if (named && !body.length) throw new Error("A table must have rows below its header; this file has none. Set header=False if it has no header.");
+  if (named && !body.length) throw new Error("A table must have rows below its header; this file has none. If its first line is a row, say so with --no-header (header=False in Python).");
   for (const [line, row] of records) {
     if (row.length !== width) throw new Error(`line ${line}: A row must have ${width} field${width === 1 ? "" : "s"}, as the first one has; got ${row.length}. Quote a field that contains ${python(delimiter)}.`);
   }
   const names = first.map((cell, c) => cell.trim() || String(c)), twice = names.filter((name, k) => names.indexOf(name) !== k).sort()[0];
-  if (named && twice !== undefined) throw new Error(`The names of columns must be unique; ${python(twice)} occurs twice. Rename one, or set header=False.`);
+  if (named && twice !== undefined) throw new Error(`The names of columns must be unique; ${python(twice)} occurs twice. Rename one. If this line is a row, say so with --no-header (header=False in Python).`);
   const rows = records.slice(named ? 1 : 0).map(([, row]) => row.map(cell => cell.trim())).filter(row => row.some(Boolean));
   const header = named ? names : [...first.slice(1).map((_, k) => `x${k + 1}`), "y"];
   const kinds = first.map((_, c) => kindOf(rows.map(row => row[c])));
