@@ -241,7 +241,7 @@ def test_snapshots_take_a_part_of_the_time(tmp_path, monkeypatch, large, times):
         return data
 
     monkeypatch.setattr(groups_module, "_encoded", encoded)
-    monkeypatch.setattr(groups_module, "LARGE", large)
+    monkeypatch.setattr(groups_module, "BIG", large)
 
     async def run():
         async with ready(tmp_path, snapshot_every=1) as service:
