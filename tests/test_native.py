@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -62,12 +63,23 @@ def group_of(name):
     return kind if kind in GROUPS else "others"
 
 
+@pytest.fixture(scope="module")
+def unoptimized():
+    """A folder for what Numba compiles without optimization: minutes, which are spent once for each version of the sources."""
+    folder = cache.base_folder() / "unoptimized"
+    folder.mkdir(parents=True, exist_ok=True)
+    for other in folder.iterdir():
+        if not other.name.startswith(cache.SOURCES):
+            shutil.rmtree(other, ignore_errors=True)
+    return str(folder)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
-def test_every_level_gives_the_bits_of_numba(group, tmp_path):
+def test_every_level_gives_the_bits_of_numba(group, unoptimized):
     # Without optimization Numba compiles in half the time; the order of all operations is fixed in the source.
     numba, _ = cases(
-        group, ROSENBLATT_LIBRARY="off", ROSENBLATT_STRICT=None, NUMBA_OPT="0", ROSENBLATT_CACHE_DIR=str(tmp_path)
+        group, ROSENBLATT_LIBRARY="off", ROSENBLATT_STRICT=None, NUMBA_OPT="0", ROSENBLATT_CACHE_DIR=unoptimized
     )
     assert len(numba) > 10
     best, called = cases(group)
