@@ -61,7 +61,7 @@ store_url = click.option(
 @click.option(
     "--max-memory",
     type=click.IntRange(min=1 << 20),
-    default=256 << 20,
+    default=128 << 20,
     help="Maximum bytes of the weights and names of all models together.",
 )
 @click.option("--max-classes", type=click.IntRange(min=2), default=1000, help="Maximum number of classes of a model.")

@@ -52,7 +52,7 @@ class Limits:
     remembered: int = 100_000
     models: int = 100
     weights: int = 50_000_000
-    memory: int = 256 << 20
+    memory: int = 128 << 20
     pending_bytes: int = 64 << 20
     classes: int = 1000
     new_classes: int = 100

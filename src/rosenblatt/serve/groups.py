@@ -217,8 +217,9 @@ class Groups:
             await self._encoding
         for served in models.values():
             if served.sequence > served.snapshot_sequence:
-                moment = copy(served)
-                data = await self._bytes_of(served, moment)
+                async with self.copying:
+                    moment = copy(served)
+                    data = await self._bytes_of(served, moment)
                 if data is not None:
                     snapshot = self._snapshot(served, moment.mark, data)
                     await self._write(self._put, [], [snapshot], [])
@@ -253,14 +254,14 @@ class Groups:
             if due and served.busy is None and now >= self._not_before.get(served.number, 0.0):
                 served.new_lines = served.new_bytes = 0
                 moment = copy(served) if served.whole_weight < LARGE else None
-                if moment is None:
-                    served.busy = asyncio.get_running_loop().create_future()
                 self._encoding = asyncio.create_task(self._encode(served, moment, now))
                 return
 
     async def _copy(self, served: Served) -> Copy:
         """Copy a large model in a thread; requests for it wait, those for others do not."""
-        assert served.busy is not None
+        while served.busy is not None:
+            await asyncio.wait({served.busy})
+        served.busy = asyncio.get_running_loop().create_future()
         try:
             return await asyncio.get_running_loop().run_in_executor(self._encoder, copy, served)
         finally:
@@ -271,12 +272,14 @@ class Groups:
         """Encode a snapshot, for a later group."""
         generation = self._generation
         try:
-            moment = await self._copy(served) if moment is None else moment
+            async with self.copying:  # also for the copy: only one large model is in memory twice
+                moment = await self._copy(served) if moment is None else moment
+                mark, data = moment.mark, await self._bytes_of(served, moment)
         except Exception:
             log.exception("a model has no snapshot", extra={"model": served.name})
             self._fail(served)
             return
-        mark, data = moment.mark, await self._bytes_of(served, moment)
+        del moment
         now = time.monotonic()
         times = 25 if data is None or len(data) < BIG else 100  # other threads wait while parts of it are encoded
         self._not_before[served.number] = now + (PAUSE if data is None else times * (now - started))
@@ -285,11 +288,10 @@ class Groups:
             self._wake.set()
 
     async def _bytes_of(self, served: Served, moment: Copy) -> memoryview | None:
-        """Encode a copy; None if that is not possible."""
+        """Encode a copy, while `copying` is held; None if that is not possible."""
         try:
-            async with self.copying:
-                with self._tracing.span("snapshot", model=served.name):
-                    return await asyncio.get_running_loop().run_in_executor(self._encoder, _encoded, moment)
+            with self._tracing.span("snapshot", model=served.name):
+                return await asyncio.get_running_loop().run_in_executor(self._encoder, _encoded, moment)
         except Exception:
             log.exception("a model has no snapshot", extra={"model": served.name})
             self._fail(served)
