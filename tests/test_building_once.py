@@ -151,13 +151,14 @@ def test_one_process_builds_and_the_other_waits_for_it(tmp_path):
 
 
 SLEEPING = """
-import sys, time
+import signal, sys, time
 from rosenblatt.aot import build
 from rosenblatt.aot.__main__ import main
 def sleep(group, wanted):
     import os; open(os.path.join({folder!r}, f'worker-{{os.getpid()}}'), 'w').close(); time.sleep(1000)
 build.front_end = sleep
 if __name__ == '__main__':
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the parent ignores it, as in the background
     sys.exit(main())
 """
 
