@@ -93,7 +93,7 @@ class _Unread:
 
 
 def go_on_unread(*names: str) -> None:
-    """Go on when nobody reads the streams "stdout" or "stderr" any more: the result of the command is not in them."""
+    """Drop the output to "stdout" or "stderr" once the pipe is closed, for commands whose result is a file."""
     for name in names:
         setattr(sys, name, _Unread(getattr(sys, name)))
 
